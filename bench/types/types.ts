@@ -57,7 +57,7 @@ function declare(name: string): void {
   const folder = join(root, 'packages', name);
   const outDir = join(scratch, 'declarations', name);
   mkdirSync(outDir, { recursive: true });
-  run(folder, ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--declarationMap', 'false', '--outDir', outDir]);
+  run(folder, ['-p', 'tsconfig.build.json', '--declaration', '--emitDeclarationOnly', '--outDir', outDir]);
 }
 
 function configOf(isPacked: boolean): object {

@@ -27,6 +27,8 @@ export interface AppOptions {
   readonly secret: string;
   /** Default: 12. */
   readonly bcryptRounds?: number;
+  /** How often one client address may log in within a minute. Default: 10. */
+  readonly loginsPerMinute?: number;
   /** Lines and a table of routes for people on a terminal, or JSON for programs. Default: no log. */
   readonly log?: 'terminal' | 'json';
   /** Receives text for people on a terminal in addition to the log. Default: stdout. */
@@ -47,6 +49,7 @@ export async function buildApp({
   uploads,
   secret,
   bcryptRounds = 12,
+  loginsPerMinute = 10,
   log,
   write = (text) => process.stdout.write(text),
 }: AppOptions): Promise<FastifyInstance> {
@@ -56,7 +59,8 @@ export async function buildApp({
     printRoutes(app, write);
   }
   await app.register(openapi, { info: INFO });
-  await app.register(viewset, { orm, throttles: [new PathRateLimit(10, 60, { path: 'POST /api/auth/login' })] });
+  const logins = new PathRateLimit(loginsPerMinute, 60, { path: 'POST /api/auth/login' });
+  await app.register(viewset, { orm, throttles: [logins] });
   await app.register(explorer, { title: 'Tracker' });
   await app.register(auth, {
     account: Account,

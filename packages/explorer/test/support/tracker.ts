@@ -46,7 +46,13 @@ export async function openTracker(t: Test): Promise<VisitedTracker> {
   t.teardown(() => rmSync(uploads, { recursive: true, force: true }));
   const orm = await openSqlite(t, { entities: ENTITIES });
   await seed(orm, { bcryptRounds: 4 });
-  const app = await buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
+  const app = await buildApp({
+    orm,
+    uploads,
+    secret: 'a secret of 32 bytes for the tests',
+    bcryptRounds: 4,
+    loginsPerMinute: 1_000,
+  });
   t.teardown(() => app.close());
   const base = await app.listen();
   const browser = await openBrowser(t);
