@@ -178,7 +178,6 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('PATCH', url, { pages: 5 }, { 'if-match': await tagOf(url) }), changing);
     t.strictSame(await ask('PATCH', url, { pages: 6 }, { 'if-match': `"other", ${await tagOf(url)}` }), changing);
     t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '*' }), ['findAndModify book']);
-    t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '"other"' }), ['find book']);
     const deleting = [...comparing, 'delete book', 'commitTransaction'];
     t.strictSame(await ask('DELETE', url, undefined, { 'if-match': await tagOf(url) }), deleting);
   });
