@@ -1,5 +1,12 @@
 import helmet from '@fastify/helmet';
-import { auth, keepAdministrator, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
+import {
+  type AccountUser,
+  auth,
+  type AuthOptions,
+  keepAdministrator,
+  LogEmailSender,
+  SmtpEmailSender,
+} from '@viewset/auth';
 import { printRoutes } from '@viewset/cli';
 import {
   addVary,
@@ -98,11 +105,10 @@ export async function buildApp(
   await app.register(auth, {
     account: Account,
     urlPrefix: '/api/auth',
-    ...(settings.sessions ? { sessions: Session } : {}),
     apiKeys: { entity: ApiKey, prefix: 'shop' },
     twoFactor: { entity: TwoFactor, issuer: 'Shop' },
     passkeys: { entity: Passkey, rpName: 'Shop' },
-    ...(Object.keys(settings.oauth).length > 0 ? { oauth: { identity: Identity, providers: settings.oauth } } : {}),
+    ...optionalLogins(settings),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     userCacheSeconds: settings.userCacheSeconds,
@@ -131,6 +137,13 @@ function addHome(app: FastifyInstance): void {
     if (!prefersHtml(request)) throw new NotFound(`No route ${request.method} /`);
     return reply.redirect('/api');
   });
+}
+
+/** Sessions, and logins by other services, if the settings have them. */
+function optionalLogins(settings: Settings): Pick<AuthOptions, 'sessions' | 'oauth'> {
+  const sessions: Pick<AuthOptions, 'sessions'> = settings.sessions ? { sessions: Session } : {};
+  if (Object.keys(settings.oauth).length === 0) return sessions;
+  return { ...sessions, oauth: { identity: Identity, providers: settings.oauth } };
 }
 
 function throttles({ throttleIp, throttleUser }: Settings): (IPRateLimit | UserRateLimit)[] {

@@ -127,7 +127,7 @@ export function parsed(text: string): { readonly data: unknown } | undefined {
 export function unanswered(request: string, cause: unknown): ApiError {
   const isTimeOut = (cause as { name?: unknown } | null)?.name === 'TimeoutError';
   const [code, message] = isTimeOut
-    ? ['timed_out', 'No response in time']
+    ? ['timed_out', 'The request timed out']
     : ['network_error', 'The server could not be reached'];
   return new ApiError({ status: 0, code, message, request, cause });
 }

@@ -55,7 +55,7 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
       ...bodyOf(body),
     };
     const { fetch = client.fetch ?? globalThis.fetch, timeoutMs = client.timeoutMs ?? 30_000 } = options;
-    const timer = setTimeout(() => limit.abort(new DOMException('No response in time', 'TimeoutError')), timeoutMs);
+    const timer = setTimeout(() => limit.abort(new DOMException('The request timed out', 'TimeoutError')), timeoutMs);
     let response: Response;
     let text: string;
     try {

@@ -112,7 +112,7 @@ async function* partsOf(
     for (;;) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const idle = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new LostConnection('received nothing for too long')), idleMs);
+        timer = setTimeout(() => reject(new LostConnection('silent for too long')), idleMs);
       });
       const { done, value } = await Promise.race([reader.read(), idle])
         .catch((cause: unknown) => {

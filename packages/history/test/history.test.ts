@@ -256,7 +256,7 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
         return view.getAction(request) === 'update' && user?.role.name !== 'ann';
       }
       override hasPermission(request: FastifyRequest, view: PermissionView) {
-        return !view.name.startsWith('Whole') || !this.#isRefused(request, view);
+        return !view.name.startsWith('All') || !this.#isRefused(request, view);
       }
       override hasObjectPermission(request: FastifyRequest, view: PermissionView) {
         return !view.name.startsWith('Each') || !this.#isRefused(request, view);

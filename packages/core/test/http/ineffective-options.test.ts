@@ -112,7 +112,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     const fields = { id: Type.Integer() } as never;
     for (const options of [{ response: fields }, { methods: ['post'], body: fields }] as const) {
       t.throws(() => action(options, () => ({}) as never), {
-        message: /option "(response|body)" must be a schema, but/,
+        message: /option "(response|body)" must be a schema, got/,
       });
     }
     t.throws(() => action({ responses: { 200: fields } }, () => ({}) as never), {
