@@ -1,5 +1,6 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import type { EmailText } from '../codes/email-sender.ts';
+import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
 import { linkMaker } from '../codes/link-url.ts';
 
 /** The option `invitations`: accounts that an administrator creates, and whose owner chooses the password. */
@@ -36,8 +37,6 @@ export interface ResolvedInvitationOptions {
 }
 
 const OWNER = 'auth: option "invitations"';
-const MAX_HOURS = 8_760;
-const HOUR_MS = 3_600_000;
 
 const invitationEmail: InvitationEmail = (link, _account, validUntil) => ({
   subject: 'You are invited',
@@ -51,10 +50,8 @@ const invitationEmail: InvitationEmail = (link, _account, validUntil) => ({
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveInvitations(options: InvitationOptions): ResolvedInvitationOptions {
   checkOptionNames(OWNER, options, ['url', 'lifetimeHours', 'email']);
-  const { url, lifetimeHours = 168, email = invitationEmail } = options;
-  if (typeof lifetimeHours !== 'number' || !(lifetimeHours > 0 && lifetimeHours <= MAX_HOURS)) {
-    throw wrongOption(OWNER, 'lifetimeHours', `a number above 0, at most ${MAX_HOURS}`, lifetimeHours);
-  }
+  const { url, lifetimeHours, email = invitationEmail } = options;
+  const lifetimeMs = lifetimeMsOf(OWNER, lifetimeHours);
   if (typeof email !== 'function') throw wrongOption(OWNER, 'email', 'a function', email);
-  return { linkOf: linkMaker(OWNER, url), lifetimeMs: lifetimeHours * HOUR_MS, email };
+  return { linkOf: linkMaker(OWNER, url), lifetimeMs, email };
 }

@@ -23,6 +23,7 @@ import { Type } from 'typebox';
 import { normalizeEmail } from '../accounts/email-address.ts';
 import { EmailAddress } from '../accounts/email-field.ts';
 import type { EmailText } from '../codes/email-sender.ts';
+import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
 import { mailsFor } from '../codes/request-mails.ts';
 import { logNoted, noteEvent } from '../views/noted-events.ts';
 import { viewClass } from '../views/view-class.ts';
@@ -60,8 +61,6 @@ interface Invitation {
 }
 
 const OWNER = 'InvitationViewSet()';
-const HOUR_MS = 3_600_000;
-const MAX_HOURS = 8_760;
 
 /** Invitations to organizations, for the people who send and receive them. */
 class OrganizationInvitations {
@@ -272,12 +271,10 @@ class IsInvited extends Permission {
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 function resolveOptions(given: OrganizationInvitationOptions) {
   checkOptionNames(OWNER, given, ['email', 'lifetimeHours']);
-  const { email: write, lifetimeHours = 168 } = given;
+  const { email: write, lifetimeHours } = given;
   if (typeof write !== 'function') throw wrongOption(OWNER, 'email', 'a function', write);
-  if (typeof lifetimeHours !== 'number' || !(lifetimeHours > 0 && lifetimeHours <= MAX_HOURS)) {
-    throw wrongOption(OWNER, 'lifetimeHours', `a number above 0, at most ${MAX_HOURS}`, lifetimeHours);
-  }
-  return { write, expiry: () => new Date(Date.now() + lifetimeHours * HOUR_MS) };
+  const lifetimeMs = lifetimeMsOf(OWNER, lifetimeHours);
+  return { write, expiry: () => new Date(Date.now() + lifetimeMs) };
 }
 
 function sentOptions(
