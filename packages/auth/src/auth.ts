@@ -12,6 +12,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
+import { provideAccountNames } from './accounts/account-names.ts';
 import { type AccountModel, checkAccount } from './accounts/account-contract.ts';
 import { AccountInput } from './accounts/account-input.ts';
 import { readRegistrationFields } from './routes/register.ts';
@@ -125,6 +126,7 @@ export const auth = fp(
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     install(app, options, header, instance);
+    provideAccountNames(instance, model.names);
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
     const loginTime = loginTimeOf(users, sessions);
     const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });

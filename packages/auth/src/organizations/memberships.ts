@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/core';
+import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import {
   FieldValueError,
   Forbidden,
@@ -10,6 +10,7 @@ import {
   TargetObjectAlreadyExist,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { accountNamesOf } from '../accounts/account-names.ts';
 import { ApiKeyUser } from '../api-keys/api-keys.ts';
 import type { ResolvedOrganizations } from './organization-options.ts';
 
@@ -96,31 +97,44 @@ export class Memberships {
    * Runs a write of memberships. If the organization has no owner left, it throws TargetObjectAlreadyExist, which rolls
    * the write back. The organization is locked first, so that of two simultaneous writes the second one waits.
    */
-  async keepOwner<Result>(em: EntityManager, organization: unknown, write: () => Promise<Result>): Promise<Result> {
-    await this.lock(em, organization);
-    const owners = this.#owners(em, organization);
+  async keepOwner<Result>(request: FastifyRequest, organization: unknown, write: () => Promise<Result>): Promise<Result> {
+    await this.lock(request.em, organization);
+    const owners = this.#owners(request).filter({ [`${this.options.name}__id`]: organization } as never);
     const hadOwner = await owners.exists();
     const result = await write();
-    await em.flush();
+    await request.em.flush();
     if (hadOwner && !(await owners.exists())) throw isLast();
     return result;
   }
 
-  /** Throws TargetObjectAlreadyExist if the user is the last owner of an organization. */
-  async requireOtherOwners(request: FastifyRequest): Promise<void> {
-    const { membership, ownerRole, name } = this.options;
+  /** Locks the organizations of an account, and returns the ids of those that have an owner. */
+  async lockOwned(request: FastifyRequest, account: unknown): Promise<unknown[]> {
+    const { membership, organization } = this.options;
     const { em } = request;
-    const { id } = requireUser(request);
-    const owned = await QuerySet.of(em, membership)
-      .filter({ account__id: id, role: ownerRole })
-      .orderBy(`${name}__id` as never)
-      .entities();
-    for (const each of owned) {
-      const organization = idOf((each as Readonly<Record<string, unknown>>)[name]);
-      await this.lock(em, organization);
-      const others = this.#owners(em, organization).filter({ account__id__ne: id });
-      if (!(await others.exists())) throw isLast();
+    const joined = await QuerySet.of(em, membership).filter({ account__id: account } as never).entities();
+    const owned: unknown[] = [];
+    for (const ids of chunks(joined.map((each) => this.organizationOf(each)))) {
+      const locked = QuerySet.of(em, organization).filter({ id__in: ids } as never).orderBy('id' as never);
+      await locked.entities({ lock: true });
+      owned.push(...(await this.#owned(request, ids)));
     }
+    return [...new Set(owned)];
+  }
+
+  /** Returns those of the organizations that exist and have no owner. */
+  async withoutOwner(request: FastifyRequest, organizations: readonly unknown[]): Promise<unknown[]> {
+    const lost: unknown[] = [];
+    for (const ids of chunks(organizations)) {
+      const kept = new Set((await this.#owned(request, ids)).map(String));
+      const existing = await QuerySet.of(request.em, this.options.organization).filter({ id__in: ids } as never).entities();
+      lost.push(...existing.map(idOf).filter((id) => !kept.has(String(id))));
+    }
+    return lost;
+  }
+
+  /** Returns the id of the organization of a membership, an invitation, or the data of a new one. */
+  organizationOf(record: object): unknown {
+    return idOf((record as Readonly<Record<string, unknown>>)[this.options.name]);
   }
 
   /** Locks an organization until the transaction ends, so that writes of its memberships follow one another. */
@@ -128,10 +142,26 @@ export class Memberships {
     await QuerySet.of(em, this.options.organization).filter({ id }).entity({ lock: true });
   }
 
-  #owners(em: EntityManager, id: unknown): QuerySet<object> {
-    const { membership, name, ownerRole } = this.options;
-    return QuerySet.of(em, membership).filter({ [`${name}__id`]: id, role: ownerRole });
+  /** The memberships of owners who can log in. A disabled account owns nothing until it is enabled. */
+  #owners(request: FastifyRequest): QuerySet<object> {
+    const { membership, ownerRole } = this.options;
+    const { account } = request.em.getMetadata().get(membership).properties as Record<string, EntityProperty | undefined>;
+    const name = accountNamesOf(request).is_active;
+    const active = name in (account?.targetMeta?.properties ?? {}) ? { [`account__${name}`]: true } : {};
+    return QuerySet.of(request.em, membership).filter({ role: ownerRole, ...active } as never);
   }
+
+  async #owned(request: FastifyRequest, ids: readonly unknown[]): Promise<unknown[]> {
+    const owners = this.#owners(request).filter({ [`${this.options.name}__id__in`]: ids } as never);
+    return (await owners.entities()).map((each) => this.organizationOf(each));
+  }
+}
+
+/** The most organizations in a condition of one query. */
+const MAX_IN_QUERY = 500;
+
+function* chunks(values: readonly unknown[]): Generator<readonly unknown[]> {
+  for (let at = 0; at < values.length; at += MAX_IN_QUERY) yield values.slice(at, at + MAX_IN_QUERY);
 }
 
 /** The id of a record, which may be an entity, a reference or the id itself. */
@@ -139,6 +169,7 @@ export function idOf(record: unknown): unknown {
   return typeof record === 'object' && record !== null && 'id' in record ? record.id : record;
 }
 
-function isLast(): TargetObjectAlreadyExist {
+/** The error of a write that leaves an organization without an owner. */
+export function isLast(): TargetObjectAlreadyExist {
   return new TargetObjectAlreadyExist('An organization must keep an owner; make another one first');
 }

@@ -27,7 +27,7 @@ import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
 import { mailsFor } from '../codes/request-mails.ts';
 import { logNoted, noteEvent } from '../views/noted-events.ts';
 import { viewClass } from '../views/view-class.ts';
-import { idOf, type Memberships } from './memberships.ts';
+import type { Memberships } from './memberships.ts';
 
 /**
  * Makes the text of the mail that invites somebody to an organization. `organization` is the id; `request.em` reads
@@ -74,7 +74,7 @@ class OrganizationInvitations {
 
   /** Returns the id of the organization of an invitation, or of the data of a new one. */
   organizationOf(record: object): unknown {
-    return idOf((record as Readonly<Record<string, unknown>>)[this.#memberships.options.name]);
+    return this.#memberships.organizationOf(record);
   }
 
   /** Throws Forbidden if the user may not give the role of an invitation. */

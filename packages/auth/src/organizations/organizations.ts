@@ -1,5 +1,6 @@
 import type { EntityName } from '@mikro-orm/core';
 import {
+  ImproperlyConfigured,
   IsAuthenticated,
   IsSafeMethodOnly,
   type ModelViewSetClass,
@@ -13,10 +14,10 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { AccountDeletion } from '../routes/me.ts';
 import { noteEvent } from '../views/noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from '../views/view-class.ts';
-import { idOf, type MembershipRecord, Memberships } from './memberships.ts';
+import { declareMemberships } from './kept-owners.ts';
+import { type MembershipRecord, Memberships } from './memberships.ts';
 import {
   type OrganizationInvitationOptions,
   receivedInvitations,
@@ -32,6 +33,15 @@ export interface MemberRecord<Role extends string = string> {
   readonly name: string;
   readonly role: Role;
 }
+
+/** The options of `MembershipViewSet`: those of ModelViewSet, and one of its own. */
+export interface MembershipViewSetOptions<Membership extends object> extends ReadyViewOptions<Membership> {
+  /** True: users give and take every role, also if they are no members. Needs `permissionClasses`. Default: false. */
+  readonly anyRole?: boolean;
+}
+
+const WHO_GIVES =
+  'MembershipViewSet: option "anyRole" needs the option "permissionClasses", such as [IsRoleAdminUser]: it says who gives every role';
 
 interface ReadyMemberOptions<Membership extends object, Role extends string> {
   readonly read: ReadShape<Membership, MemberRecord<Role>>;
@@ -75,16 +85,12 @@ interface ReadyReceivedOptions<Invitation extends object, Role extends string> {
  * The views and permission classes of organizations whose members have roles. Made by `organizations()`.
  *
  * A member can only give, change and take away roles whose permissions the member has too. Only owners do so with the role of owners. The
- * last owner of an organization cannot leave, be removed or get another role: 409.
+ * last owner of an organization cannot leave, be removed or get another role: 409. Nor can the account of a last owner be deleted, by the
+ * owner or by `AccountViewSet`. An owner whose account is disabled does not count. Disabling an account is never refused.
  */
 export class Organizations<Organization extends object, Membership extends object, Role extends string> {
   /** Shows users the organizations that they are members of. For views of organizations. */
   readonly IsMember: UserPermissionClass;
-  /**
-   * Keeps the last owner of an organization, as the option `me.delete` of `auth`. A user who is one cannot delete the
-   * account: 409.
-   */
-  readonly keepOwner: AccountDeletion;
   readonly #memberships: Memberships;
 
   /** @internal */
@@ -92,10 +98,7 @@ export class Organizations<Organization extends object, Membership extends objec
     this.#memberships = new Memberships(resolveOrganizations(options as never));
     const { organization, members } = this.#memberships.options;
     this.IsMember = ofMember(organization, `${members}__account`);
-    this.keepOwner = async (request, remove) => {
-      await this.#memberships.requireOtherOwners(request);
-      return remove();
-    };
+    declareMemberships(this.#memberships);
   }
 
   /**
@@ -206,15 +209,22 @@ export class Organizations<Organization extends object, Membership extends objec
    * leave. Members with the permission `membersPermission` change roles and remove members. There is no create, because
    * members come from invitations. The options of `ModelViewSet` replace those of the view.
    *
+   * With `anyRole: true` everybody whom `permissionClasses` admits gives and takes every role. Use it for administrators, who are no members.
+   *
+   * @throws ImproperlyConfigured for `anyRole` without `permissionClasses`
    * @example
    * router.register('projects/:project/members', projects.MembershipViewSet());
    * // PATCH /projects/7/members/3 {"role":"guest"} → 200 {"id":3,"account":12,"name":"Ann","role":"guest"}
    */
-  MembershipViewSet<const Options extends ReadyViewOptions<Membership> = Record<never, never>>(
+  MembershipViewSet<const Options extends MembershipViewSetOptions<Membership> = Record<never, never>>(
     options?: Options,
-  ): ReadyViewClass<Membership, ReadyMemberOptions<Membership, Role>, Options> {
+  ): ReadyViewClass<Membership, ReadyMemberOptions<Membership, Role>, Omit<Options, 'anyRole'>> {
     const memberships = this.#memberships;
-    const { membership, name, membersPermission } = memberships.options;
+    const { anyRole = false, ...rest } = options ?? ({} as Options);
+    if (anyRole && rest.permissionClasses === undefined) throw new ImproperlyConfigured(WHO_GIVES);
+    const { membership, name, membersPermission, ownerRole } = memberships.options;
+    const giverOf = (request: FastifyRequest, organization: unknown): Promise<string | undefined> =>
+      anyRole ? Promise.resolve(ownerRole) : memberships.roleIn(request, organization);
     const ready = {
       read: readShape(membership, ['id', 'role'] as never[], { account: 'account.id', name: 'account.name' } as never),
       write: writeShape(membership, ['role'] as never[]),
@@ -227,10 +237,10 @@ export class Organizations<Organization extends object, Membership extends objec
       ],
       description: 'The members of an organization.',
     };
-    const organizationOf = (record: object): unknown => idOf((record as Readonly<Record<string, unknown>>)[name]);
-    return class ReadyMembershipViewSet extends viewClass(membership, ready, options ?? {}) {
+    const organizationOf = (record: object): unknown => memberships.organizationOf(record);
+    return class ReadyMembershipViewSet extends viewClass(membership, ready, rest) {
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
-        const giver = await memberships.roleIn(request, organizationOf(data));
+        const giver = await giverOf(request, organizationOf(data));
         const member = await super.performCreate(request, data);
         // Checked only now, because the role may be the default of its column. An error rolls the write back.
         memberships.requireCovers(giver, (member as MembershipRecord).role);
@@ -242,8 +252,8 @@ export class Organizations<Organization extends object, Membership extends objec
         const { role = member.role } = data as { readonly role?: string };
         const was = member.role;
         const organization = organizationOf(member);
-        return memberships.keepOwner(request.em, organization, async () => {
-          await memberships.requireGrants(request, organization, was, role);
+        return memberships.keepOwner(request, organization, async () => {
+          memberships.requireCovers(await giverOf(request, organization), was, role);
           const changed = await super.performUpdate(request, member, data);
           if (role !== was) note(request, 'auth.member_changed', changed as MembershipRecord, { was });
           return changed;
@@ -252,9 +262,9 @@ export class Organizations<Organization extends object, Membership extends objec
 
       override async performDestroy(request: FastifyRequest, member: MembershipRecord): Promise<void> {
         const organization = organizationOf(member);
-        await memberships.keepOwner(request.em, organization, async () => {
+        await memberships.keepOwner(request, organization, async () => {
           const isSelf = member.account.id === requireUser(request).id;
-          if (!isSelf) await memberships.requireGrants(request, organization, member.role);
+          if (!isSelf) memberships.requireCovers(await giverOf(request, organization), member.role);
           note(request, 'auth.member_removed', member, {});
           await super.performDestroy(request, member);
         });

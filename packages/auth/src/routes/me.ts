@@ -4,6 +4,7 @@ import type { AccountInput } from '../accounts/account-input.ts';
 import type { Accounts, ShownFields } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import { DELETE_BODY, readPassword } from './request-body.ts';
+import { keepOwners } from '../organizations/kept-owners.ts';
 import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
@@ -77,7 +78,8 @@ function deleteRoute(parts: MeParts, deletion: AccountDeletion): AuthRoute {
     method: 'DELETE',
     operationId: 'deleteMe',
     summary: 'Delete your account',
-    description: 'Takes the password. A wrong one counts as a wrong password of the account.',
+    description:
+      'Takes the password. A wrong one counts as a wrong password of the account. 409 for the last owner of an organization.',
     body: DELETE_BODY,
     status: 204,
     answer: NOTHING,
@@ -89,7 +91,7 @@ function deleteRoute(parts: MeParts, deletion: AccountDeletion): AuthRoute {
       await checkPassword(request, account, password, 'password');
       await accounts.delete(request, account, async (remove) => {
         await sessions?.sessions.endAll(request.em, account.id);
-        await deletion(request, remove);
+        await keepOwners(request, account.id, () => deletion(request, remove));
       });
       sessions?.cookie.clear(request, reply);
       await Promise.all([resetCodes.cancel(account.email), emailChangeCodes.cancel(String(account.id))]);

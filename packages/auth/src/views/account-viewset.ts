@@ -2,6 +2,7 @@ import type { EntityName } from '@mikro-orm/core';
 import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { EmailAddress } from '../accounts/email-field.ts';
+import { keepOwners, noteLostOwners } from '../organizations/kept-owners.ts';
 import { invitingView, requireInvitations } from './inviting-view.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { noteEvent } from './noted-events.ts';
@@ -90,7 +91,8 @@ interface Access {
 
 /**
  * Makes a view with which administrators list, read, change and delete accounts. Accounts come from registration, so there is no create.
- * With the option `invitations` there is: it makes an account without a password, and sends its owner a link to choose one. The last active administrator cannot be removed (409). Changed roles, and enabled, disabled or deleted accounts are
+ * With the option `invitations` there is: it makes an account without a password, and sends its owner a link to choose one. The last active administrator cannot be removed (409), and the account of the last owner
+ * of an organization cannot be deleted (409, see `organizations()`). Changed roles, and enabled, disabled or deleted accounts are
  * security events.
  *
  * If other `permissionClasses` allow users who are not administrators, these users cannot change roles. They cannot change accounts of
@@ -144,7 +146,9 @@ export function AccountViewSet<
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
       const kept = await guard.check(request, account);
       const before = await accessOf(request, account);
-      const changed = await keepAdmin(request, () => super.performUpdate(request, account, data));
+      const write = () => keepAdmin(request, () => super.performUpdate(request, account, data));
+      const isDisabled = before.isActive && (data as Readonly<Record<string, unknown>>)[names.is_active] === false;
+      const changed = await (isDisabled ? noteLostOwners(request, before.id, write) : write());
       await guard.checkRoles(request, changed, kept);
       if (invitations) await requireInvitations(request).voidIfActive(request.em, changed);
       noteChange(request, before, await accessOf(request, changed));
@@ -154,7 +158,7 @@ export function AccountViewSet<
     override async performDestroy(request: FastifyRequest, account: object): Promise<void> {
       const { id } = account as { readonly id: unknown };
       await guard.check(request, account);
-      await keepAdmin(request, () => super.performDestroy(request, account));
+      await keepOwners(request, id, () => keepAdmin(request, () => super.performDestroy(request, account)));
       noteEvent(request, 'auth.account_deleted', { target: id }, 'an account was deleted');
     }
   }

@@ -1,9 +1,9 @@
 /** Organizations whose members have roles: who sees and does what, and the owner that stays. */
-import { IsSafeMethodOnly, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { IsRoleAdminUser, IsSafeMethodOnly, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
-import { organizations } from '../../src/index.ts';
+import { AccountViewSet, organizations } from '../../src/index.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, ApiKey, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
 
@@ -38,6 +38,14 @@ const notes = {
   permissionClasses: [clubs.within(ClubNote, 'club'), IsSafeMethodOnly.or(clubs.HasPermission('notes.write'))],
 };
 class Notes extends ModelViewSet(ClubNote, notes) {}
+const byAdministrators = { permissionClasses: [IsRoleAdminUser] };
+class AllClubs extends clubs.OrganizationViewSet({
+  read: readShape(Club, ['id', 'name']),
+  write: writeShape(Club, ['name']),
+  ...byAdministrators,
+}) {}
+class AllMembers extends clubs.MembershipViewSet({ ...byAdministrators, anyRole: true }) {}
+class Accounts extends AccountViewSet(Account, { bulk: { destroy: 5, update: 5 } }) {}
 class AllNotes extends ModelViewSet(ClubNote, { ...notes, operations: ['list', 'update'] }) {}
 
 function addRoutes(app: FastifyInstance): void {
@@ -46,7 +54,10 @@ function addRoutes(app: FastifyInstance): void {
     .register('clubs/:club/members', Members)
     .register('clubs/:club/added', Added)
     .register('clubs/:club/notes', Notes)
-    .register('notes', AllNotes);
+    .register('notes', AllNotes)
+    .register('all/clubs', AllClubs)
+    .register('all/clubs/:club/members', AllMembers)
+    .register('accounts', Accounts);
   void app.register(router.plugin);
 }
 
@@ -64,8 +75,7 @@ interface Sent {
 }
 
 forEachDatabase(t, { entities }, async (t, orm) => {
-  const me = { delete: clubs.keepOwner };
-  const app = await startApp(t, orm, { permissions, me, apiKeys: ApiKey }, addRoutes);
+  const app = await startApp(t, orm, { permissions, me: {}, apiKeys: ApiKey }, addRoutes);
   let people = 0;
   const send = async (token: string, method: string, path: string, json?: unknown): Promise<Sent> => {
     const headers = { authorization: `Bearer ${token}` };
@@ -230,6 +240,73 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 
+  const administrator = async () => {
+    const email = `admin${++people}@example.com`;
+    const em = orm.em.fork();
+    const role = (await em.findOne(Role, { name: 'admin' })) ?? (await app.addRole('admin'));
+    const { id } = await app.addAccount(email, { role });
+    return { id, email, token: app.app.auth.issueToken({ id, email, name: 'Ann', role }) };
+  };
+
+  t.test('an administrator cannot delete the account of the last owner', async (t) => {
+    const { id, path, members } = await club('owner', 'owner', 'guest');
+    const [ann, bob, eve] = members;
+    const { token } = await administrator();
+    const remove = (account: { id: number }) => send(token, 'DELETE', `/accounts/${account.id}`);
+    t.match(await send(token, 'DELETE', `/accounts?pk=${ann!.id},${bob!.id}`), { status: 409 }, 'both at once');
+    t.equal(await ownersOf(id), 2);
+    t.equal((await remove(ann!)).status, 204, 'one of two');
+    const refused = await remove(bob!);
+    t.match(refused, { status: 409, body: { code: 'conflict', error: /must keep an owner/ } });
+    t.equal(await ownersOf(id), 1);
+    t.equal((await send(bob!.token, 'GET', path)).status, 200);
+    t.equal((await remove(eve!)).status, 204, 'a guest');
+    const rows = (await send(token, 'GET', `/all${path}/members`)).body.results;
+    t.equal(rows.length, 1);
+  });
+
+  t.test('an owner whose account is disabled is none', async (t) => {
+    const { id, path, members } = await club('owner', 'owner', 'manager');
+    const [ann, bob, manager] = members;
+    const { token } = await administrator();
+    const change = (account: { id: number }, is_active: boolean) =>
+      send(token, 'PATCH', `/accounts/${account.id}`, { is_active });
+    t.equal((await change(bob!, false)).status, 200);
+    t.equal((await send(ann!.token, 'DELETE', `${path}/members/${ann!.row}`)).status, 409, 'cannot leave');
+    const json = { password: PASSWORD };
+    const headers = { authorization: `Bearer ${ann!.token}` };
+    t.equal((await app.request('DELETE', '/auth/me', { headers, json })).status, 409, 'nor delete the account');
+    t.equal((await send(token, 'DELETE', `/accounts/${ann!.id}`)).status, 409);
+    t.equal((await send(token, 'DELETE', `/accounts/${bob!.id}`)).status, 204, 'the disabled one');
+    t.equal((await change(ann!, false)).status, 200, 'disabling is never refused');
+    t.equal((await send(manager!.token, 'PATCH', `${path}/members/${manager!.row}`, { role: 'owner' })).status, 403);
+    const promote = await send(token, 'PATCH', `/all${path}/members/${manager!.row}`, { role: 'owner' });
+    t.match(promote, { status: 200, body: { role: 'owner' } }, 'an administrator makes another owner');
+    t.equal((await send(token, 'DELETE', `/accounts/${ann!.id}`)).status, 204);
+    t.equal(await roleOf(manager!.row), 'owner');
+    t.equal((await send(token, 'DELETE', `/all${path}/members/${manager!.row}`)).status, 409);
+    t.equal((await send(manager!.token, 'DELETE', `/all${path}`)).status, 403, 'only administrators');
+    t.equal((await send(token, 'DELETE', `/all${path}`)).status, 204);
+    t.equal(await ownersOf(id), 0);
+    t.equal((await send(token, 'DELETE', `/accounts/${manager!.id}`)).status, 204);
+  });
+
+  t.test('of an owner who leaves and one whose account is deleted at the same time one stays', async (t) => {
+    const { token } = await administrator();
+    for (let round = 0; round < 6; round++) {
+      const { id, path, members } = await club('owner', 'owner');
+      const [ann, bob] = members;
+      const ways = [
+        () => send(bob!.token, 'DELETE', `${path}/members/${bob!.row}`),
+        () => send(token, 'DELETE', `/accounts/${bob!.id}`),
+        () => send(bob!.token, 'PATCH', `${path}/members/${bob!.row}`, { role: 'guest' }),
+      ];
+      const sent = await Promise.all([send(token, 'DELETE', `/accounts/${ann!.id}`), ways[round % 3]!()]);
+      t.equal(sent.filter(({ status }) => status === 409).length, 1, sent.map(({ status }) => status).join(' '));
+      t.equal(await ownersOf(id), 1);
+    }
+  });
+
   t.test('an API key with scopes needs the permission as a scope too', async (t) => {
     const { path, members } = await club('owner');
     const by = { authorization: `Bearer ${members[0]!.token}` };
@@ -253,6 +330,9 @@ t.test('wrong options fail at start', async (t) => {
   t.throws(make({ ownerRole: 'boss' }), { message: /"ownerRole" must be one of the roles owner/ });
   t.throws(make({ organization: undefined }), { message: /"organization" must be an entity/ });
   t.throws(make({ owner: 'a' }), { message: /"owner"/ });
+  t.throws(() => organizations(good).MembershipViewSet({ anyRole: true }), {
+    message: /"anyRole" needs the option "permissionClasses"/,
+  });
   t.throws(() => organizations(good).HasPermission('b'), { message: /no role has this permission, but a/ });
   const orm = await openSqlite(t, { entities });
   await t.rejects(startApp(t, orm, { permissions: ['notes.write'] }, addRoutes), {
