@@ -26,6 +26,7 @@ import { LoginWays } from './accounts/login-ways.ts';
 import { type AccessEntities, AccountAccess } from './accounts/remaining-access.ts';
 import { recentProof } from './login/recent-proof.ts';
 import { checkCode } from './routes/two-factor.ts';
+import { checkViews } from './views/checked-views.ts';
 import { CachedUsers, type UserSource } from './accounts/cached-users.ts';
 import { passwordCheck } from './login/check-password.ts';
 import { CodeMails } from './codes/code-mails.ts';
@@ -154,7 +155,7 @@ export const auth = fp(
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
-        invitations: invitationsOf(wiring, sendersOf(options, parts, instance), instance),
+        invitations: invitationsOf(wiring, sendersOf(options, parts, store, instance), instance),
       });
     });
   },
@@ -181,6 +182,7 @@ function install(
   decorateJwt(app, instance.jwt);
   addHooks(app, options, header, instance);
   documentSecurity(app, options.endpoints);
+  checkViews(app);
   if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
   warnOfEndpoints(app, options.endpoints);
 }
@@ -228,11 +230,12 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
 
 /** Makes the mails of the application's views. */
 function sendersOf(
-  { mailer }: ResolvedAuthOptions,
+  { mailer, keyFor }: ResolvedAuthOptions,
   { mails, codes }: { readonly mails: Mails; readonly codes: VerificationCodes },
+  store: Store,
   instance: AuthInstance,
 ): CountedMails {
-  const counted = new CountedMails(mails, codes);
+  const counted = new CountedMails({ mails, codes, store, keys: keyFor('mails of users') });
   if (mailer !== undefined) provideMails(instance, counted);
   return counted;
 }

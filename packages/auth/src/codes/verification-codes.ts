@@ -13,6 +13,7 @@ const MAX_SENDS = 5;
 /** This many codes are sent to one address in any 24 hours. */
 const MAX_SENDS_PER_DAY = 20;
 const DAY_MS = 86_400_000;
+const TOO_MANY_CODES = 'Too many verification codes were asked for; try again later';
 const REGISTRATION = 'registration';
 const CODE = /^\d{6}$/;
 
@@ -78,11 +79,13 @@ export class VerificationCodes {
   /**
    * Counts one send to the address, for any purpose, and returns what `uncountSend` needs. Throws TooManyRequests for the sixth within 600
    * seconds, and for the 21st within 24 hours.
+   *
+   * @param message the message of the error. Default: that too many codes were requested
    */
-  async countSend(address: string): Promise<CountedSend> {
-    const recent = await this.#hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
+  async countSend(address: string, message = TOO_MANY_CODES): Promise<CountedSend> {
+    const recent = await this.#hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000, message);
     try {
-      return { recent, daily: await this.#hit(this.#sends(address, 'day'), MAX_SENDS_PER_DAY, DAY_MS) };
+      return { recent, daily: await this.#hit(this.#sends(address, 'day'), MAX_SENDS_PER_DAY, DAY_MS, message) };
     } catch (error) {
       await this.#store.undo(this.#sends(address), recent);
       throw error;
@@ -185,10 +188,10 @@ export class VerificationCodes {
     return 'missing';
   }
 
-  async #hit(key: string, limit: number, windowMs: number): Promise<number> {
+  async #hit(key: string, limit: number, windowMs: number, message: string): Promise<number> {
     const { allowed, stamp, retryAfterMs } = await this.#store.hit(key, limit, windowMs);
     if ((allowed as unknown) === true) return stamp;
-    throw new TooManyRequests(retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
+    throw new TooManyRequests(retryAfterMs / 1000, message);
   }
 
   #sealed(address: string, note: string): string {

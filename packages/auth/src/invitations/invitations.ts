@@ -195,9 +195,9 @@ export function invitationsOf(
   return made;
 }
 
-/** Returns the invitations of a request's application; undefined if they are off. */
-export function invitationsFor(request: FastifyRequest): Invitations | undefined {
-  return byInstance.get(request.server.auth);
+/** Returns the invitations of an application, by its `app.auth`; undefined if they are off. */
+export function invitationsIn(instance: object): Invitations | undefined {
+  return byInstance.get(instance);
 }
 
 /** The fields of a security event about another account. */

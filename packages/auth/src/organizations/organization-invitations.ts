@@ -24,8 +24,10 @@ import { normalizeEmail } from '../accounts/email-address.ts';
 import { EmailAddress } from '../accounts/email-field.ts';
 import type { EmailText } from '../codes/email-sender.ts';
 import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
-import { mailsFor } from '../codes/request-mails.ts';
+import { mailsFor, mailsIn } from '../codes/request-mails.ts';
+import { CHECK_AUTH } from '../views/checked-views.ts';
 import { logNoted, noteEvent } from '../views/noted-events.ts';
+import { MailedRecords } from '../views/mailed-records.ts';
 import { viewClass } from '../views/view-class.ts';
 import type { Memberships } from './memberships.ts';
 
@@ -49,7 +51,22 @@ export interface OrganizationInvitationOptions {
   readonly email: OrganizationEmail;
   /** How long an invitation is valid, in hours. Default: 168, a week. At most 8760, a year. */
   readonly lifetimeHours?: number;
+  /**
+   * How many invitations one user may send in 24 hours, in all organizations together, `resend` included. More give 429.
+   * Default: 100. At most 10000.
+   */
+  readonly maxPerDay?: number;
 }
+
+/** The mail of an invitation, and how many one user may send. */
+interface InvitationMail {
+  readonly write: OrganizationEmail;
+  readonly maxPerDay: number;
+}
+
+const DEFAULT_PER_DAY = 100;
+/** The store keeps each of these. */
+const MOST_PER_DAY = 10_000;
 
 interface Invitation {
   readonly id: unknown;
@@ -100,13 +117,15 @@ class OrganizationInvitations {
   }
 
   /**
-   * Sends the mail. Throws TooManyRequests if the address got as many mails as it may, and ServiceUnavailable if the mail
-   * could not be sent.
+   * Sends the mail. Throws TooManyRequests if the address got, or the user has sent, as many mails as allowed, and
+   * ServiceUnavailable if the mail could not be sent.
    */
-  async send(request: FastifyRequest, invitation: Invitation, write: OrganizationEmail): Promise<void> {
+  async send(request: FastifyRequest, invitation: Invitation, { write, maxPerDay }: InvitationMail): Promise<void> {
     const { id, email, role } = invitation;
     const organization = this.organizationOf(invitation);
-    await mailsFor(request).send(request, email, () => write({ id, email, role, organization }, request));
+    const sender = { id: requireUser(request).id, maxPerDay };
+    const text = () => write({ id, email, role, organization }, request);
+    await mailsFor(request).send(request, email, text, sender);
     const fields = { ...securityEvent(request, 'auth.member_invited'), ...this.eventFields(invitation) };
     request.log.info(fields, 'somebody was invited to an organization');
   }
@@ -161,10 +180,14 @@ export function sentInvitations(
   given: OrganizationInvitationOptions,
   permissionClasses: readonly PermissionClass[],
 ): unknown {
-  const { write, expiry } = resolveOptions(given);
+  const { mail, expiry } = resolveOptions(given);
   const invitations = new OrganizationInvitations(memberships, entity);
-  const created = new WeakMap<FastifyRequest, Invitation>();
+  const created = new MailedRecords<Invitation>();
   return class ReadyInvitationViewSet extends viewClass(entity, sentOptions(entity, expiry, permissionClasses), {}) {
+    [CHECK_AUTH](auth: object): void {
+      mailsIn(auth);
+    }
+
     resend = action(
       {
         methods: ['post'],
@@ -178,7 +201,7 @@ export function sentInvitations(
       async (request, reply: FastifyReply) => {
         const invitation = (await this.getObject(request)) as Invitation;
         await invitations.requireGrants(request, invitation);
-        await invitations.send(request, invitation, write);
+        await invitations.send(request, invitation, mail);
         await invitations.renew(request, invitation, expiry());
         reply.code(204);
         return null;
@@ -186,15 +209,11 @@ export function sentInvitations(
     );
 
     override async create(request: FastifyRequest, reply: FastifyReply): Promise<object> {
-      const answer = await super.create(request, reply);
-      const invitation = created.get(request)!;
-      try {
-        await invitations.send(request, invitation, write);
-      } catch (error) {
-        await invitations.discard(request, invitation);
-        throw error;
-      }
-      return answer;
+      return created.create(request, {
+        create: () => super.create(request, reply),
+        send: (invitation) => invitations.send(request, invitation, mail),
+        discard: (invitation) => invitations.discard(request, invitation),
+      });
     }
 
     override async performCreate(request: FastifyRequest, data: never): Promise<object> {
@@ -203,7 +222,7 @@ export function sentInvitations(
       const invitation = await super.performCreate(request, { ...(data as object), email });
       // Checked only now, because the role may be the default of its column. An error rolls the write back.
       await invitations.requireGrants(request, invitation);
-      created.set(request, invitation as Invitation);
+      created.note(request, invitation as Invitation);
       return invitation;
     }
 
@@ -270,11 +289,14 @@ class IsInvited extends Permission {
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 function resolveOptions(given: OrganizationInvitationOptions) {
-  checkOptionNames(OWNER, given, ['email', 'lifetimeHours']);
-  const { email: write, lifetimeHours } = given;
+  checkOptionNames(OWNER, given, ['email', 'lifetimeHours', 'maxPerDay']);
+  const { email: write, lifetimeHours, maxPerDay = DEFAULT_PER_DAY } = given;
   if (typeof write !== 'function') throw wrongOption(OWNER, 'email', 'a function', write);
   const lifetimeMs = lifetimeMsOf(OWNER, lifetimeHours);
-  return { write, expiry: () => new Date(Date.now() + lifetimeMs) };
+  if (!Number.isInteger(maxPerDay) || maxPerDay < 1 || maxPerDay > MOST_PER_DAY) {
+    throw wrongOption(OWNER, 'maxPerDay', `a whole number from 1 to ${MOST_PER_DAY}`, maxPerDay);
+  }
+  return { mail: { write, maxPerDay }, expiry: () => new Date(Date.now() + lifetimeMs) };
 }
 
 function sentOptions(

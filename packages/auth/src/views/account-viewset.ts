@@ -150,7 +150,7 @@ export function AccountViewSet<
       const isDisabled = before.isActive && (data as Readonly<Record<string, unknown>>)[names.is_active] === false;
       const changed = await (isDisabled ? noteLostOwners(request, before.id, write) : write());
       await guard.checkRoles(request, changed, kept);
-      if (invitations) await requireInvitations(request).voidIfActive(request.em, changed);
+      if (invitations) await requireInvitations(request.server.auth).voidIfActive(request.em, changed);
       noteChange(request, before, await accessOf(request, changed));
       return changed;
     }

@@ -1,7 +1,9 @@
 import { action, Forbidden, ImproperlyConfigured, type ModelViewSetBase } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { eventOf, type Invitations, invitationsFor, type NewInvitation } from '../invitations/invitations.ts';
+import { eventOf, type Invitations, invitationsIn, type NewInvitation } from '../invitations/invitations.ts';
+import { CHECK_AUTH } from './checked-views.ts';
+import { MailedRecords } from './mailed-records.ts';
 import type { PrivilegeGuard } from './privilege-guard.ts';
 
 export interface InvitingParts {
@@ -24,8 +26,12 @@ const ONE_MAIL =
 export function invitingView(Base: new () => ModelViewSetBase, { names, rest, guard }: InvitingParts): unknown {
   const { bulk } = rest as { readonly bulk?: number | { readonly create?: number } };
   if (typeof bulk === 'number' || bulk?.create !== undefined) throw new ImproperlyConfigured(ONE_MAIL);
-  const created = new WeakMap<FastifyRequest, Created>();
+  const created = new MailedRecords<Created>();
   return class InvitingAccountViewSet extends Base {
+    [CHECK_AUTH](auth: object): void {
+      requireInvitations(auth);
+    }
+
     invite = action(
       {
         methods: ['post', 'delete'],
@@ -38,7 +44,7 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
           'POST sends a new link, which replaces the earlier one. DELETE voids the link. An account in use gives 409.',
       },
       async (request, reply: FastifyReply) => {
-        const invitations = requireInvitations(request);
+        const invitations = requireInvitations(request.server.auth);
         const account = await this.getObject(request);
         await guard.check(request, account);
         const { id } = invitations.read(account);
@@ -55,29 +61,29 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
     );
 
     override async create(request: FastifyRequest, reply: FastifyReply): Promise<object> {
-      const invitations = requireInvitations(request);
-      const answer = await super.create(request, reply);
-      const { account, invitation } = created.get(request)!;
-      const known = invitations.read(account);
-      try {
-        await invitations.send(request, known, invitation);
-      } catch (error) {
-        await invitations.discard(request.em.fork(), known.id, invitation);
-        throw error;
-      }
-      request.log.info(eventOf(request, 'auth.invited', known.id), 'somebody was invited');
-      return answer;
+      const invitations = requireInvitations(request.server.auth);
+      return created.create(request, {
+        create: () => super.create(request, reply),
+        discard: ({ account, invitation }) => {
+          return invitations.discard(request.em.fork(), invitations.read(account).id, invitation);
+        },
+        async send({ account, invitation }) {
+          const known = invitations.read(account);
+          await invitations.send(request, known, invitation);
+          request.log.info(eventOf(request, 'auth.invited', known.id), 'somebody was invited');
+        },
+      });
     }
 
     override async performCreate(request: FastifyRequest, data: never): Promise<object> {
-      const invitations = requireInvitations(request);
+      const invitations = requireInvitations(request.server.auth);
       const given = data as Readonly<Record<string, unknown>>;
       const invitation = invitations.issue(String(given[names.email]));
       const role = names.role in given ? given[names.role] : await invitations.defaultRole(request);
       if (names.role in given || 'roles' in given) requireAdministrator(request, guard);
       const fields = { ...given, [names.role]: role, ...invitations.newAccount(invitation) };
       const account = await super.performCreate(request, fields);
-      created.set(request, { account, invitation });
+      created.note(request, { account, invitation });
       return account;
     }
   };
@@ -89,8 +95,8 @@ function requireAdministrator(request: FastifyRequest, guard: PrivilegeGuard): v
 }
 
 /** @throws ImproperlyConfigured if the application's `auth` has no option `invitations` */
-export function requireInvitations(request: FastifyRequest): Invitations {
-  const invitations = invitationsFor(request);
+export function requireInvitations(auth: object): Invitations {
+  const invitations = invitationsIn(auth);
   if (invitations !== undefined) return invitations;
   throw new ImproperlyConfigured('AccountViewSet: option "invitations" needs the option "invitations" of auth');
 }

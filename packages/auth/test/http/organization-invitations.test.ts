@@ -1,9 +1,9 @@
 /** Invitations to organizations: members send them, and people accept or decline them. */
-import { readShape, Router, writeShape } from '@viewset/core';
+import { readShape, Router, UserRateLimit, writeShape } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
-import { forEachDatabase } from '../../../core/test/support/databases.ts';
-import { organizations } from '../../src/index.ts';
+import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
+import { organizations, type RetrieveUser } from '../../src/index.ts';
 import { startApp } from '../support/app.ts';
 import { Account, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
 
@@ -342,11 +342,86 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
+t.test('one user sends a bounded number of invitations a day, to whatever addresses', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const text = () => ({ subject: 'Join us', content: 'x' });
+  class Few extends clubs.InvitationViewSet(ClubInvitation, { email: text, maxPerDay: 3 }) {}
+  class Throttled extends clubs.InvitationViewSet(ClubInvitation, { email: text }) {
+    override throttles = [new UserRateLimit(1, 60)];
+  }
+  class ThrottledReceived extends clubs.ReceivedInvitationViewSet(ClubInvitation) {
+    override throttles = [new UserRateLimit(1, 60)];
+  }
+  const app = await startApp(t, orm, {}, (instance) => {
+    const router = new Router({ prefix: 'api' })
+      .register('clubs', Clubs)
+      .register('clubs/:club/invitations', Few)
+      .register('clubs/:club/throttled', Throttled)
+      .register('received', ThrottledReceived);
+    void instance.register(router.plugin);
+  });
+  const person = async (email: string) => {
+    const { id } = await app.addAccount(email);
+    return { authorization: `Bearer ${app.app.auth.issueToken({ id, email, name: 'Ann', role: null })}` };
+  };
+  const [ann, bob] = [await person('ann@example.com'), await person('bob@example.com')];
+  const make = async (by: Record<string, string>) =>
+    `/api/clubs/${(await app.post('/api/clubs', { name: 'Go' }, by)).body['id'] as unknown as number}`;
+  const invite = (by: Record<string, string>, club: string, name: string, view = 'invitations') =>
+    app.post(`${club}/${view}`, { email: `${name}@example.com`, role: 'guest' }, by);
+  const [first, second, other] = [await make(ann), await make(ann), await make(bob)];
+  app.mailer.failure = new Error('no mail server');
+  t.equal((await invite(ann, first, 'zero')).status, 503, 'not counted');
+  app.mailer.failure = undefined;
+  const made = await invite(ann, first, 'one');
+  t.equal(made.status, 201);
+  const resend = () => app.post(`${first}/invitations/${String(made.body['id'])}/resend`, undefined, ann);
+  t.equal((await resend()).status, 204, 'counts too');
+  t.equal((await invite(ann, second, 'two')).status, 201, 'of all organizations together');
+  const refused = await invite(ann, second, 'three');
+  t.match(refused, { status: 429, body: { error: /You have sent too many invitations/ } });
+  t.ok(Number(refused.headers.get('retry-after')) > 3600);
+  t.equal((await resend()).status, 429);
+  t.equal(await orm.em.fork().count(ClubInvitation, { email: 'three@example.com' }), 0);
+  t.equal((await invite(bob, other, 'three')).status, 201, 'another user');
+  t.equal((await invite(bob, other, 'four', 'throttled')).status, 201);
+  t.match(await invite(bob, other, 'five', 'throttled'), { status: 429 }, 'throttles of the class');
+  const received = () => app.request('GET', '/api/received', { headers: bob });
+  t.same([(await received()).status, (await received()).status], [200, 429]);
+});
+
+t.test('invitations need users with an address, and a mailer', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const withoutEmail: RetrieveUser = async ({ em }, payload) => {
+    const found = await em.findOne(Account, { id: payload?.user_id as number });
+    return found && ({ id: found.id, name: found.name } as never);
+  };
+  const app = await startApp(t, orm, { retrieveUser: withoutEmail }, addRoutes);
+  const { id, email } = await app.addAccount('ann@example.com');
+  const headers = { authorization: `Bearer ${app.app.auth.issueToken({ id, email, name: 'Ann', role: null })}` };
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/1'],
+    ['POST', '/1/accept'],
+    ['DELETE', '/1'],
+  ] as const) {
+    const answer = await app.request(method, `/api/invitations${path}`, { headers });
+    t.match(answer, { status: 500, body: { code: 'improperly_configured' } }, `${method} ${path}`);
+  }
+  const without = { mailer: undefined, routes: ['login'] } as const;
+  await t.rejects(startApp(t, await openSqlite(t, { entities }), without as never, addRoutes), {
+    message: /a view that sends mail needs the plugin auth with the option "mailer"/,
+  });
+});
+
 t.test('wrong options of invitations fail at start', async (t) => {
   const email = () => ({ subject: '', content: '' });
   const make = (options: object) => () => clubs.InvitationViewSet(ClubInvitation, options as never);
   t.throws(make({}), { message: /"email" must be a function/ });
   t.throws(make({ email, lifetimeHours: 0 }), { message: /"lifetimeHours" must be a number above 0, at most 8760/ });
   t.throws(make({ email, lifetimeHours: 8761 }), { message: /"lifetimeHours"/ });
+  for (const maxPerDay of [0, 1.5, '5', 10_001]) {
+    t.throws(make({ email, maxPerDay }), { message: /"maxPerDay" must be a whole number from 1 to 10000/ });
+  }
   t.throws(make({ email, bulk: 5 }), { message: /"bulk"/ });
 });
