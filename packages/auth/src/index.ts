@@ -47,7 +47,12 @@ export { type AdministratorOptions, keepAdministrator, type KeepAdministrator } 
 export { type RoleChanges, type RoleRecord, RoleViewSet, type RoleViewSetOptions } from './views/role-viewset.ts';
 export { type SessionRecord, SessionViewSet, type SessionViewSetOptions } from './views/session-viewset.ts';
 export type { ReadyViewClass, ReadyViewOptions } from './views/view-class.ts';
-export { type MemberRecord, type MembershipViewSetOptions, organizations, type Organizations } from './organizations/organizations.ts';
+export {
+  type MemberRecord,
+  type MembershipViewSetOptions,
+  organizations,
+  type Organizations,
+} from './organizations/organizations.ts';
 export type { OrganizationEmail, OrganizationInvitationOptions } from './organizations/organization-invitations.ts';
 export type { OrganizationsOptions } from './organizations/organization-options.ts';
 export { AccountSubscriber } from './accounts/account-subscriber.ts';

@@ -97,7 +97,11 @@ export class Memberships {
    * Runs a write of memberships. If the organization has no owner left, it throws TargetObjectAlreadyExist, which rolls
    * the write back. The organization is locked first, so that of two simultaneous writes the second one waits.
    */
-  async keepOwner<Result>(request: FastifyRequest, organization: unknown, write: () => Promise<Result>): Promise<Result> {
+  async keepOwner<Result>(
+    request: FastifyRequest,
+    organization: unknown,
+    write: () => Promise<Result>,
+  ): Promise<Result> {
     await this.lock(request.em, organization);
     const owners = this.#owners(request).filter({ [`${this.options.name}__id`]: organization } as never);
     const hadOwner = await owners.exists();
@@ -111,10 +115,14 @@ export class Memberships {
   async lockOwned(request: FastifyRequest, account: unknown): Promise<unknown[]> {
     const { membership, organization } = this.options;
     const { em } = request;
-    const joined = await QuerySet.of(em, membership).filter({ account__id: account } as never).entities();
+    const joined = await QuerySet.of(em, membership)
+      .filter({ account__id: account } as never)
+      .entities();
     const owned: unknown[] = [];
     for (const ids of chunks(joined.map((each) => this.organizationOf(each)))) {
-      const locked = QuerySet.of(em, organization).filter({ id__in: ids } as never).orderBy('id' as never);
+      const locked = QuerySet.of(em, organization)
+        .filter({ id__in: ids } as never)
+        .orderBy('id' as never);
       await locked.entities({ lock: true });
       owned.push(...(await this.#owned(request, ids)));
     }
@@ -126,7 +134,9 @@ export class Memberships {
     const lost: unknown[] = [];
     for (const ids of chunks(organizations)) {
       const kept = new Set((await this.#owned(request, ids)).map(String));
-      const existing = await QuerySet.of(request.em, this.options.organization).filter({ id__in: ids } as never).entities();
+      const existing = await QuerySet.of(request.em, this.options.organization)
+        .filter({ id__in: ids } as never)
+        .entities();
       lost.push(...existing.map(idOf).filter((id) => !kept.has(String(id))));
     }
     return lost;
@@ -145,7 +155,10 @@ export class Memberships {
   /** The memberships of owners who can log in. A disabled account owns nothing until it is enabled. */
   #owners(request: FastifyRequest): QuerySet<object> {
     const { membership, ownerRole } = this.options;
-    const { account } = request.em.getMetadata().get(membership).properties as Record<string, EntityProperty | undefined>;
+    const { account } = request.em.getMetadata().get(membership).properties as Record<
+      string,
+      EntityProperty | undefined
+    >;
     const name = accountNamesOf(request).is_active;
     const active = name in (account?.targetMeta?.properties ?? {}) ? { [`account__${name}`]: true } : {};
     return QuerySet.of(request.em, membership).filter({ role: ownerRole, ...active } as never);

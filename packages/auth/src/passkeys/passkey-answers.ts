@@ -1,17 +1,19 @@
 import { type Static, Type } from 'typebox';
+import { MAX_CREDENTIAL_ID_LENGTH } from './passkey-contract.ts';
 
-/** Longer than any authenticator's answer; the body as a whole is limited to less. */
-const MAX_LENGTH = 16_384;
-const Base64Url = Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: MAX_LENGTH });
-const credential = { id: Base64Url, rawId: Base64Url, type: Type.Literal('public-key') };
+/** A text in base64url. The lengths are above those of any authenticator's answer. */
+const base64Url = (maxLength: number) => Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength });
+const id = base64Url(MAX_CREDENTIAL_ID_LENGTH);
+const credential = { id, rawId: id, type: Type.Literal('public-key') };
+const clientDataJSON = base64Url(4096);
 
 /** The JSON of `navigator.credentials.create()`, as its `toJSON()` writes it. */
 export const NEW_CREDENTIAL = Type.Object(
   {
     ...credential,
     response: Type.Object({
-      clientDataJSON: Base64Url,
-      attestationObject: Base64Url,
+      clientDataJSON,
+      attestationObject: base64Url(16_384),
       transports: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z-]+$', maxLength: 20 }), { maxItems: 10 })),
     }),
   },
@@ -24,10 +26,10 @@ export const ASSERTION = Type.Object(
   {
     ...credential,
     response: Type.Object({
-      clientDataJSON: Base64Url,
-      authenticatorData: Base64Url,
-      signature: Base64Url,
-      userHandle: Type.Optional(Type.Union([Base64Url, Type.Null()])),
+      clientDataJSON,
+      authenticatorData: base64Url(4096),
+      signature: base64Url(4096),
+      userHandle: Type.Optional(Type.Union([base64Url(128), Type.Null()])),
     }),
   },
   { title: 'AuthenticationResponseJSON', description: 'The answer of `navigator.credentials.get()`' },

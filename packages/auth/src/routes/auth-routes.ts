@@ -8,6 +8,7 @@ import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import { acceptInvitationRoute } from './accept-invitation.ts';
 import type { Invitations } from '../invitations/invitations.ts';
 import type { AuthRoute } from './auth-route.ts';
+import { bodyLimitOf } from './body-limit.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
@@ -58,8 +59,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly me: MeParts['me'] | undefined;
   };
 
-/** The longest body in bytes. A valid one has about two thousand, however its characters are escaped. */
-const BODY_LIMIT = 16_384;
+/** Fastify's. */
+const DEFAULT_LIMIT = 1_048_576;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
@@ -112,12 +113,26 @@ export function addAuthRoutes(
   });
   // The schemas document the bodies; the handlers check them, in the order that the specification gives.
   scope.setValidatorCompiler(() => () => true);
-  for (const route of routesOf(parts)) {
-    if (names.has(route.name)) mount(scope, urlPrefix, route);
-  }
+  const routes = routesOf(parts).filter((route) => names.has(route.name));
+  const paths = routes.map(({ path }) => path);
+  for (const route of routes) mount(scope, urlPrefix, route, paths);
 }
 
-function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): void {
+/**
+ * Returns a path as Fastify matches it. A parameter is never a segment that another path has there: `passkeys/options` is
+ * no passkey, so its wrong methods give 405.
+ */
+function patternOf(path: string, paths: readonly string[]): string {
+  const [, before, parameter = '', after] = /^([^:]*)(:\w+)(.*)$/.exec(path) ?? [];
+  if (before === undefined || after === undefined) return path;
+  const segments = paths
+    .filter((each) => each.startsWith(before) && each.endsWith(after))
+    .map((each) => each.slice(before.length, each.length - after.length))
+    .filter((segment) => /^[\w-]+$/.test(segment));
+  return segments.length === 0 ? path : `${before}${parameter}(^(?!(?:${segments.join('|')})$).*$)${after}`;
+}
+
+function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute, paths: readonly string[]): void {
   const {
     name: _name,
     method,
@@ -134,8 +149,10 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
     handler,
     ...documented
   } = route;
-  const url = path.startsWith('/') ? path : `${urlPrefix}/${path}`;
-  scope.viewset.routeNames.add(`auth-${path.replaceAll(/[^\w]+/g, '-').replace(/^-/, '')}`, scope.prefix + url);
+  const below = (at: string): string => (at.startsWith('/') ? at : `${urlPrefix}/${at}`);
+  const url = below(patternOf(path, paths));
+  const name = `auth-${path.replaceAll(/[^\w]+/g, '-').replace(/^-/, '')}`;
+  scope.viewset.routeNames.add(name, scope.prefix + below(path));
   const refusals = scope.viewset.errorResponses(errors);
   const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
   const success = cookies === undefined ? answer : { ...answer, headers };
@@ -145,7 +162,8 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): voi
   const onRequest = needsLogin && takesApiKeys !== true ? [refuseApiKeys] : [];
   const logSerializers = hidesQuery === true ? withoutQuery(scope.log) : undefined;
   const logging = logSerializers && { logSerializers };
-  const declared = { method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, ...logging, handler };
+  const bodyLimit = bodyLimitOf(documented.body, scope.initialConfig.bodyLimit ?? DEFAULT_LIMIT);
+  const declared = { method, url, schema, config, bodyLimit, onRequest, ...logging, handler };
   if (readsForm === true) void scope.register(async (forms) => readForm(forms).route(declared));
   else scope.route(declared);
 }

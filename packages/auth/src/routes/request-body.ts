@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
 import { REVOCABLE } from '../accounts/remaining-access.ts';
 import { normalizePassword } from '../passwords/password-hasher.ts';
-import { MAX_SENT_CHARACTERS } from '../passwords/password-field.ts';
+import { MAX_SENT_CHARACTERS, MOST_CHARACTERS } from '../passwords/password-field.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -12,9 +12,9 @@ const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
 const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
 /** No body may have a NUL character. A reader refuses it by itself, with a better message. */
 const withoutNul = { pattern: '^[^\\u0000]*$' };
-/** A password as any client may send it. A longer text is nobody's password. */
-const password = Type.String({ ...withoutNul, maxLength: MAX_SENT_CHARACTERS });
-const code = Type.String({ pattern: '^[0-9]{6}$' });
+/** A password as documented. A longer text is nobody's password. */
+const password = Type.String({ ...withoutNul, maxLength: MOST_CHARACTERS });
+const code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6 });
 
 /** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
 export const LOGIN_BODY = Type.Object({ email, password });
@@ -49,7 +49,7 @@ const choice = {
 export const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
 /** With sessions. */
 export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
-export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });
+export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String({ maxLength: 512 })) });
 
 /** A refinement gets values of any type; one that is not a string must get only that message. */
 const Email = Type.Refine(
@@ -92,7 +92,7 @@ export const readPassword = bodyReader(Type.Object({ password: Type.String() }),
 export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
 
 /** A refresh by the cookie needs no body. */
-export const readRefresh = optionalBodyReader(REFRESH_BODY);
+export const readRefresh = optionalBodyReader(Type.Object({ refresh_token: Type.Optional(Type.String()) }));
 
 /** After a recent login no body is needed. */
 export const readProof = optionalBodyReader(PROOF_BODY);

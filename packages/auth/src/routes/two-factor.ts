@@ -17,6 +17,7 @@ import {
   SecondFactorCode,
   TWO_FACTOR,
   TWO_FACTOR_BODY,
+  TwoFactorToken,
 } from './two-factor-bodies.ts';
 import type { GuessLimit } from '../secrets/guess-limit.ts';
 import { type AuthRoute, LOGIN_COOKIES, NOTHING } from './auth-route.ts';
@@ -49,9 +50,9 @@ const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
 const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
 
 /** With passkeys, which can replace the code. */
-export const SECOND_FACTOR_OPTIONS_BODY = Type.Object({ two_factor_token: Type.String() });
+export const SECOND_FACTOR_OPTIONS_BODY = Type.Object({ two_factor_token: TwoFactorToken });
 export const CODE_OR_PASSKEY_BODY = Type.Object({
-  two_factor_token: Type.String(),
+  two_factor_token: TwoFactorToken,
   code: Type.Optional(SecondFactorCode),
   passkey: Type.Optional(ASSERTION),
 });

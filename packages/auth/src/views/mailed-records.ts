@@ -22,10 +22,7 @@ export class MailedRecords<Made> {
   }
 
   /** Creates the record and sends its mail. If the mail is not sent, the record is deleted, and the error is thrown. */
-  async create<Answer>(
-    request: FastifyRequest,
-    { create, send, discard }: MailedSteps<Made, Answer>,
-  ): Promise<Answer> {
+  async create<Answer>(request: FastifyRequest, { create, send, discard }: MailedSteps<Made, Answer>): Promise<Answer> {
     const answer = await create();
     const made = this.#made.get(request)!;
     try {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MikroORM } from '@mikro-orm/core';
 import { getCurrentUser, serverOptions, viewset } from '@viewset/core';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import type { Test } from 'tap';
 import { type AccountUser, auth, type AuthOptions, type EmailSender } from '../../src/index.ts';
 import { Account, Role } from './entities.ts';
@@ -52,6 +52,8 @@ export class TestApp {
   readonly app: FastifyInstance;
   readonly orm: MikroORM;
   readonly mailer = new MailBox();
+  /** The routes of the plugin and of the test. */
+  readonly routes: RouteOptions[] = [];
   /** The entity of accounts that the plugin was given. */
   #account = Account;
   #url = '';
@@ -65,6 +67,7 @@ export class TestApp {
     const { app, orm, mailer } = this;
     if (options.account !== undefined) this.#account = options.account as typeof Account;
     await app.register(viewset, { orm });
+    app.addHook('onRoute', (route) => void this.routes.push(route));
     const standard = { account: Account, secret: SECRET, bcryptRounds: 4, mailer };
     await app.register(auth, { ...standard, ...options } as AuthOptions);
     app.get('/me', async (request) => ({ user: getCurrentUser(request) }));
