@@ -37,7 +37,7 @@ import {
   type ResolvedInvitationOptions,
   resolveInvitations,
 } from './invitations/invitation-options.ts';
-import type { AccountDeletion } from './routes/me.ts';
+import type { AccountDeletion } from './accounts/account-deletion.ts';
 import {
   type LoginLinkOptions,
   resolveLoginLink,

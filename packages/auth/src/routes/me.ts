@@ -1,5 +1,6 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountDeletion } from '../accounts/account-deletion.ts';
 import type { AccountInput } from '../accounts/account-input.ts';
 import type { Accounts, ShownFields } from '../accounts/accounts.ts';
 import type { CheckPassword } from '../login/check-password.ts';
@@ -8,9 +9,6 @@ import { keepOwners } from '../organizations/kept-owners.ts';
 import type { VerificationCodes } from '../codes/verification-codes.ts';
 import { type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
 import type { SessionParts } from './sessions.ts';
-
-/** Wraps the deletion of an account by its owner, in a transaction. It calls `remove`, and can do more before and after. */
-export type AccountDeletion = (request: FastifyRequest, remove: () => Promise<void>) => Promise<unknown>;
 
 export interface MeParts {
   readonly accounts: Accounts;

@@ -4,7 +4,7 @@ import { readShape, Router, serverOptions, viewset, writeShape } from '@viewset/
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
-import { auth, organizations } from '../../src/index.ts';
+import { AccountViewSet, auth, organizations } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { Account, Club, ClubInvitation, ClubMember, ClubNote, Passkey, Role, Session } from '../support/entities.ts';
@@ -272,12 +272,14 @@ t.test('changes of members and invitations of organizations are security events,
     .register('clubs', clubs.OrganizationViewSet({ read: readShape(Club, ['id']), operations: ['list'] }))
     .register('clubs/:club/members', clubs.MembershipViewSet())
     .register('clubs/:club/invitations', clubs.InvitationViewSet(ClubInvitation, { email }))
-    .register('invitations', clubs.ReceivedInvitationViewSet(ClubInvitation));
+    .register('invitations', clubs.ReceivedInvitationViewSet(ClubInvitation))
+    .register('accounts', AccountViewSet(Account));
   await app.register(router.plugin);
   const em = orm.em.fork();
-  const [ann, bob] = ['ann@example.com', 'bob@example.com'].map((address) =>
+  const [ann, bob, admin] = ['ann@example.com', 'bob@example.com', 'admin@example.com'].map((address) =>
     em.create(Account, { email: address, password: PASSWORD, name: 'Ann' } as never),
   );
+  admin!.role = em.create(Role, { name: 'admin' });
   const club = em.create(Club, { name: 'Chess' } as never);
   em.create(ClubMember, { club, account: ann!, role: 'owner' });
   await em.flush();
@@ -327,5 +329,12 @@ t.test('changes of members and invitations of organizations are security events,
   t.match(left.events, [event('auth.member_removed', bob!, { target: bob!.id, role: 'owner' })]);
   const { id: last } = await em.findOneOrFail(ClubMember, { account: ann! });
   t.match(await send(ann!, 'DELETE', `${path}/members/${last}`), { status: 409, events: [] }, 'rolled back');
+  const url = `/accounts/${ann!.id}`;
+  t.match(await send(admin!, 'DELETE', url), { status: 409, events: [] }, 'the account of the last owner');
+  const disabled = await send(admin!, 'PATCH', url, { is_active: false });
+  t.match(disabled.events, [
+    { event: 'auth.organization_without_owner', account: admin!.id, target: ann!.id, organization: club.id },
+    { event: 'auth.account_disabled', target: ann!.id },
+  ]);
   t.notMatch(JSON.stringify(lines.filter(({ event: name }) => name !== undefined)), /bob@example/);
 });
