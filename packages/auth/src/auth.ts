@@ -126,8 +126,7 @@ export const auth = fp(
     const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
-    install(app, options, header, instance);
-    provideAccountNames(instance, model.names);
+    install(app, options, header, instance, model);
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
     const loginTime = loginTimeOf(users, sessions);
     const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
@@ -177,7 +176,9 @@ function install(
   options: ResolvedAuthOptions,
   header: AuthorizationHeader,
   instance: ReturnType<typeof makeInstance>,
+  { names }: AccountModel,
 ): void {
+  provideAccountNames(instance, names);
   app.decorate('auth', instance);
   decorateJwt(app, instance.jwt);
   addHooks(app, options, header, instance);

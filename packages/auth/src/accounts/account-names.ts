@@ -14,5 +14,5 @@ export function provideAccountNames(instance: object, names: Names): void {
 
 /** Returns the names of the account's properties in a request's application. Without the plugin `auth`, the usual ones. */
 export function accountNamesOf({ server }: FastifyRequest): Names {
-  return (server.hasDecorator('auth') && byInstance.get(server.auth)) || USUAL;
+  return (server.hasDecorator('auth') ? byInstance.get(server.auth) : undefined) ?? USUAL;
 }

@@ -55,10 +55,12 @@ export class CountedMails {
       stamp = await this.#codes.countSend(email, TOO_MANY);
       await this.#mails.send(email, await write());
     } catch (error) {
-      const undone = [uncount?.(), stamp && this.#codes.uncountSend(email, stamp)];
-      await Promise.all(undone).catch((cause: unknown) => {
+      try {
+        await uncount?.();
+        if (stamp !== undefined) await this.#codes.uncountSend(email, stamp);
+      } catch (cause) {
         request.log.warn({ err: cause }, 'a mail that was not sent could not be uncounted');
-      });
+      }
       throw error;
     }
   }

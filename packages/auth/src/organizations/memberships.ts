@@ -103,7 +103,7 @@ export class Memberships {
     write: () => Promise<Result>,
   ): Promise<Result> {
     await this.lock(request.em, organization);
-    const owners = this.#owners(request).filter({ [`${this.options.name}__id`]: organization } as never);
+    const owners = this.#owners(request).filter({ [`${this.options.name}__id`]: organization });
     const hadOwner = await owners.exists();
     const result = await write();
     await request.em.flush();
@@ -115,13 +115,11 @@ export class Memberships {
   async lockOwned(request: FastifyRequest, account: unknown): Promise<unknown[]> {
     const { membership, organization } = this.options;
     const { em } = request;
-    const joined = await QuerySet.of(em, membership)
-      .filter({ account__id: account } as never)
-      .entities();
+    const joined = await QuerySet.of(em, membership).filter({ account__id: account }).entities();
     const owned: unknown[] = [];
     for (const ids of chunks(joined.map((each) => this.organizationOf(each)))) {
       const locked = QuerySet.of(em, organization)
-        .filter({ id__in: ids } as never)
+        .filter({ id__in: ids })
         .orderBy('id' as never);
       await locked.entities({ lock: true });
       owned.push(...(await this.#owned(request, ids)));
@@ -134,9 +132,7 @@ export class Memberships {
     const lost: unknown[] = [];
     for (const ids of chunks(organizations)) {
       const kept = new Set((await this.#owned(request, ids)).map(String));
-      const existing = await QuerySet.of(request.em, this.options.organization)
-        .filter({ id__in: ids } as never)
-        .entities();
+      const existing = await QuerySet.of(request.em, this.options.organization).filter({ id__in: ids }).entities();
       lost.push(...existing.map(idOf).filter((id) => !kept.has(String(id))));
     }
     return lost;
@@ -161,11 +157,11 @@ export class Memberships {
     >;
     const name = accountNamesOf(request).is_active;
     const active = name in (account?.targetMeta?.properties ?? {}) ? { [`account__${name}`]: true } : {};
-    return QuerySet.of(request.em, membership).filter({ role: ownerRole, ...active } as never);
+    return QuerySet.of(request.em, membership).filter({ role: ownerRole, ...active });
   }
 
   async #owned(request: FastifyRequest, ids: readonly unknown[]): Promise<unknown[]> {
-    const owners = this.#owners(request).filter({ [`${this.options.name}__id__in`]: ids } as never);
+    const owners = this.#owners(request).filter({ [`${this.options.name}__id__in`]: ids });
     return (await owners.entities()).map((each) => this.organizationOf(each));
   }
 }

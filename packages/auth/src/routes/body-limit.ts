@@ -31,7 +31,7 @@ interface Bounds {
  */
 export function bodyLimitOf(schema: TSchema | undefined, most: number): number {
   if (schema === undefined) return USUAL_LIMIT;
-  return Math.max(USUAL_LIMIT, Math.min(most, largest(schema as Bounds)));
+  return Math.max(USUAL_LIMIT, Math.min(most, largest(schema)));
 }
 
 /** Returns the size of the largest value of a schema; Infinity without a bound. */

@@ -64,13 +64,9 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
       const invitations = requireInvitations(request.server.auth);
       return created.create(request, {
         create: () => super.create(request, reply),
+        send: (made) => sendFirst(request, invitations, made),
         discard: ({ account, invitation }) => {
           return invitations.discard(request.em.fork(), invitations.read(account).id, invitation);
-        },
-        async send({ account, invitation }) {
-          const known = invitations.read(account);
-          await invitations.send(request, known, invitation);
-          request.log.info(eventOf(request, 'auth.invited', known.id), 'somebody was invited');
         },
       });
     }
@@ -87,6 +83,16 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
       return account;
     }
   };
+}
+
+async function sendFirst(
+  request: FastifyRequest,
+  invitations: Invitations,
+  { account, invitation }: Created,
+): Promise<void> {
+  const known = invitations.read(account);
+  await invitations.send(request, known, invitation);
+  request.log.info(eventOf(request, 'auth.invited', known.id), 'somebody was invited');
 }
 
 /** @throws Forbidden for a user who is not an administrator, and would choose the rights of an account */
