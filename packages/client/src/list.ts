@@ -233,7 +233,21 @@ type PagingBy<Paginator, D extends Declarations> = Paginator extends {
 type CountedPage<Paginator, D extends Declarations> = Counted<D['outputs']['list'], CountOf<Paginator, D['count']>>;
 
 /** The pages of a paginator, with member names from the envelope or the paginator. */
-interface NamedPaging<Paginator, D extends Declarations, Page, Parameters, Query> {
+type NamedPaging<Paginator, D extends Declarations, Page, Parameters, Query> = Paginator extends {
+  readonly totalHeader: string;
+}
+  ? ArrayPaging<D, Parameters, Query>
+  : PagesWithMembers<Paginator, D, Page, Parameters, Query>;
+
+/** Pages that are arrays. A header holds the number of all records. */
+interface ArrayPaging<D extends Declarations, Parameters, Query> {
+  readonly page: D['outputs']['list'][];
+  readonly parameters: Query;
+  readonly names: Parameters & { readonly results: null };
+  readonly results: never;
+}
+
+interface PagesWithMembers<Paginator, D extends Declarations, Page, Parameters, Query> {
   readonly page: HasUsualMembers<Paginator, D> extends true
     ? Page
     : { readonly [Member in keyof Page as MemberName<Paginator, D, Member>]: Page[Member] };

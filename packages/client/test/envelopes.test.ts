@@ -37,6 +37,11 @@ class Renamed extends ModelViewSet(Book, {
   }),
 }) {}
 class Sized extends ModelViewSet(Book, { read, pagination: PageNumberPagination.with({ pageSize: 2 }) }) {}
+class Arrays extends ModelViewSet(Book, {
+  read,
+  expand: { publisher: readShape(Publisher, ['name']) },
+  pagination: LimitOffsetPagination.with({ totalHeader: 'Content-Range', pageSize: 2 }),
+}) {}
 class ByCursor extends ModelViewSet(Book, {
   read,
   envelope: { many: 'books' },
@@ -61,6 +66,7 @@ const router = () =>
     .register('whole', Whole)
     .register('renamed', Renamed)
     .register('sized', Sized)
+    .register('arrays', Arrays)
     .register('cursor', ByCursor);
 type Api = ReturnType<typeof router>;
 
@@ -115,6 +121,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     same<keyof DataOf<typeof api.sized.list>, 'count' | 'next' | 'previous' | 'results'>(true);
     same<DataOf<typeof api.cursor.list>, { readonly after: string | null; readonly books: Item[] }>(true);
     same<keyof NonNullable<Parameters<typeof api.renamed.list>[0]>, 'take' | 'skip'>(true);
+    same<DataOf<typeof api.arrays.list>, Item[]>(true);
   });
 
   t.test('responses fit the types', async (t) => {
@@ -135,6 +142,23 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.match(bare, { ok: false, status: 400, error: { details: [{ path: '/book', message: 'is required' }] } });
     // @ts-expect-error so does it in answers
     t.equal(expanded.title, undefined);
+  });
+
+  t.test('a list that is an array has its total in a header', async (t) => {
+    const found = await api.arrays.list.safe({ limit: 2, expand: 'publisher' });
+    if (!found.ok) throw found.error;
+    t.equal(found.headers.get('content-range'), 'items 0-1/5');
+    t.equal(found.data[0]!.publisher?.name, 'North');
+    const titles: string[] = [];
+    const paging = { results: null, offset: 'offset', pageSize: 'limit' } as const;
+    for await (const { title } of api.arrays.each({ pageSize: 2 }, { paging })) titles.push(title);
+    t.strictSame(titles, ['Ash', 'Birch', 'Cedar', 'Date', 'Elm']);
+    const unnamed = async (): Promise<void> => {
+      // @ts-expect-error without these names, the first page would look like a list without pages
+      for await (const { title } of api.arrays.each()) titles.push(title);
+    };
+    await t.rejects(unnamed(), { name: 'TypeError', message: /pass their names in paging, with results: null/ });
+    t.equal(titles.length, 5);
   });
 
   t.test('errors have the body of the server', async (t) => {

@@ -187,6 +187,7 @@ export { type Exchange, type PageLinks, sendLinks } from './pagination/link-head
 export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
 export type { MemberNames } from './pagination/page-names.ts';
+export type { TotalHeader } from './pagination/total-header.ts';
 export type { CountedSettings, PaginatorSettings, PaginatorWith } from './pagination/paginator-with.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 

@@ -3,7 +3,7 @@ import { type ApiDocument, type DocumentOperation, follow, type Parameter, type 
 import { templatePattern } from './path-template.ts';
 import { textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
-import { insideOf, usualPage, type WireNames } from './wire-names.ts';
+import { insideOf, totalHeaderAmong, usualPage, type WireNames } from './wire-names.ts';
 import { humanized } from './words.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -161,6 +161,7 @@ function readOperation(document: ApiDocument, path: string, method: string, give
       body: sentInside && envelope,
       answer: answeredInside && envelope,
       page: pageMembers ?? {},
+      total: totalHeaderAmong(response.headers),
     },
     facts,
   };

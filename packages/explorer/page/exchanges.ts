@@ -103,7 +103,7 @@ export async function send(sending: Sending): Promise<Answer> {
   if (wire === undefined) return exchange(sending, readJson);
   try {
     const answer = await exchange({ ...sending, body: enveloped(sending.body, wire) }, readJson);
-    return { ...answer, body: unwrapped(answer.body, wire) };
+    return { ...answer, body: unwrapped(answer.body, wire, answer.headers) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { status, code, message, details, retrySeconds } = error;

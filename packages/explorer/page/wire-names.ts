@@ -9,6 +9,16 @@ export interface WireNames {
   readonly answer: string | undefined;
   /** The members of a page by their usual names; null if a page has no such member. */
   readonly page: Readonly<Record<string, string | null>>;
+  /** The header with the number of all records of a list, whose answer is an array; undefined if none has it. */
+  readonly total: string | undefined;
+}
+
+/** The headers that can have the number of all records of a list. */
+const TOTAL_HEADERS = ['X-Total-Count', 'Content-Range'];
+
+/** Finds the header with the number of all records of a list among those that the document has. */
+export function totalHeaderAmong(headers: object | undefined): string | undefined {
+  return TOTAL_HEADERS.find((name) => Object.hasOwn(headers ?? {}, name));
 }
 
 /** Returns the schema of what stands in an envelope; undefined if the schema is none with this member alone. */
@@ -33,8 +43,11 @@ export function enveloped(body: unknown, { body: envelope }: WireNames): unknown
   return envelope === undefined || body === undefined || body instanceof FormData ? body : { [envelope]: body };
 }
 
-/** Takes an answer out of its envelope, or gives a page its usual names. */
-export function unwrapped(answer: unknown, { answer: envelope, page }: WireNames): unknown {
+/** Takes an answer out of its envelope, or gives a page its usual form and names. */
+export function unwrapped(answer: unknown, wire: WireNames, headers?: Headers): unknown {
+  const { answer: envelope, page, total } = wire;
+  const count = Array.isArray(answer) && total !== undefined ? headers?.get(total)?.split('/').at(-1) : undefined;
+  if (count !== undefined) return { count: Number(count), results: answer };
   if (!isRow(answer)) return answer;
   return envelope === undefined ? renamed(answer, page) : (answer[envelope] ?? answer);
 }

@@ -31,6 +31,16 @@ class OffsetViewSet extends ModelViewSet(Author, {
   pagination: LimitOffsetPagination.with({ names: { limit: 'take', offset: 'skip' }, pageSize: 10 }),
 }) {}
 
+class ArrayViewSet extends ModelViewSet(Author, {
+  read,
+  pagination: LimitOffsetPagination.with({ totalHeader: 'X-Total-Count', pageSize: 10 }),
+}) {}
+
+class RangeViewSet extends ModelViewSet(Author, {
+  read,
+  pagination: PageNumberPagination.with({ totalHeader: 'Content-Range', pageSize: 10 }),
+}) {}
+
 class CursorViewSet extends ModelViewSet(Author, {
   read,
   pagination: CursorPagination.with({ names: { cursor: 'after', page_size: 'per' }, pageSize: 10 }),
@@ -48,6 +58,8 @@ t.test('pages with renamed parameters', { skip: skipWithoutBrowser() }, async (t
   const router = new Router({ prefix: 'api' })
     .register('numbered', NumberedViewSet)
     .register('offset', OffsetViewSet)
+    .register('arrays', ArrayViewSet)
+    .register('ranges', RangeViewSet)
     .register('cursor', CursorViewSet);
   await app.register(router.plugin);
   const page = await openPage(t, await openBrowser(t), { baseURL: await app.listen() });
@@ -56,6 +68,8 @@ t.test('pages with renamed parameters', { skip: skipWithoutBrowser() }, async (t
   for (const [path, second, other] of [
     ['numbered', '?p=2', '?per=20'],
     ['offset', '?skip=10', '?take=20'],
+    ['arrays', '?offset=10', '?limit=20'],
+    ['ranges', '?page=2', '?page_size=20'],
     ['cursor', /^\?after=./, '?per=20'],
   ] as const) {
     t.test(path, async (t) => {
@@ -70,6 +84,14 @@ t.test('pages with renamed parameters', { skip: skipWithoutBrowser() }, async (t
       t.equal(searchOf(), other, 'back on the first page');
     });
   }
+
+  t.test('the total of an array is shown', async (t) => {
+    for (const path of ['arrays', 'ranges']) {
+      await page.goto(`/api/${path}`);
+      await page.getByText(/\b1\D+10\D+25\b/).waitFor();
+    }
+    t.pass('1 to 10 of 25');
+  });
 
   t.test('another order begins at the first page', async (t) => {
     await page.goto('/api/numbered?p=2');

@@ -23,6 +23,8 @@ export interface Returned {
   /** Undefined if the response has no body, or one that is not shown. */
   readonly value: unknown;
   readonly etag: string | undefined;
+  /** The number of all records, if a header of a list has it. */
+  readonly total: number | undefined;
   /** Why the response of a successful write is not shown; undefined if it is. */
   readonly note: string | undefined;
 }
@@ -113,7 +115,11 @@ export class Call {
     if (response.status >= 400) throw problemOf(response, plan, await this.#knownInput(plan), bodyName);
     if (response.status >= 300) throw redirected(response);
     const { etag } = response.headers;
-    return { ...this.#valueOf(response, plan), etag: typeof etag === 'string' ? etag : undefined };
+    return {
+      ...this.#valueOf(response, plan),
+      etag: typeof etag === 'string' ? etag : undefined,
+      total: totalOf(response, plan),
+    };
   }
 
   /** Returns what an operation takes. A caller who may not use it learns nothing. */
@@ -133,7 +139,7 @@ export class Call {
     if (problem !== undefined) throw problem;
   }
 
-  #valueOf(response: InnerResponse, plan: OperationPlan): Omit<Returned, 'etag'> {
+  #valueOf(response: InnerResponse, plan: OperationPlan): Pick<Returned, 'value' | 'note'> {
     const { status, type, body } = response;
     if (status === 204 || body?.length === 0) return { value: undefined, note: undefined };
     const text = body?.toString();
@@ -164,6 +170,14 @@ export class Call {
     const cure = cures.length === 0 ? '' : `; ask for ${cures.join(' or ')}`;
     return `The response has more than ${this.maxResultBytes} bytes${cure}`;
   }
+}
+
+/** Reads the number of all records from the header that the document declares. */
+function totalOf({ headers }: InnerResponse, { responses }: OperationPlan): number | undefined {
+  const declared = responses[200]?.headers ?? {};
+  const name = ['x-total-count', 'content-range'].find((each) => Object.hasOwn(declared, each));
+  const text = name === undefined ? undefined : headers[name];
+  return text === undefined ? undefined : Number(String(text).split('/').at(-1));
 }
 
 /** Parses JSON; undefined if there is no text or it is not JSON. */

@@ -1,4 +1,5 @@
 import type { OperationPlan } from '@viewset/core';
+import type { Returned } from './call.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
 
 /** A page of a list, in the same form for all paginators. */
@@ -14,15 +15,20 @@ export interface RecordPage {
  * Reads the response of a list.
  *
  * @param query the query of the request
+ * @param returned the body of the response, and the count in its headers
  * @returns undefined for a response that is not from a built-in paginator
  */
-export function readPage(plan: OperationPlan, query: JsonObject, value: unknown): RecordPage | undefined {
+export function readPage(
+  plan: OperationPlan,
+  query: JsonObject,
+  { value, total }: Pick<Returned, 'value' | 'total'>,
+): RecordPage | undefined {
   const { pageMembers, queryParameters } = plan;
-  if (Array.isArray(value)) return { records: value as unknown[], next: null };
-  if (!isObject(value)) return undefined;
+  const page = Array.isArray(value) ? { results: value as unknown[], count: total } : value;
+  if (!isObject(page)) return undefined;
   const member = (name: string): unknown => {
     const renamed = pageMembers[name];
-    return renamed === null ? undefined : value[renamed ?? name];
+    return renamed === null ? undefined : page[renamed ?? name];
   };
   const records = member('results');
   if (!Array.isArray(records)) return undefined;
@@ -39,8 +45,11 @@ export function readPage(plan: OperationPlan, query: JsonObject, value: unknown)
   const place = Number(query[name] ?? (pages === 'offset' ? 0 : 1));
   const next = { ...query, [name]: pages === 'offset' ? place + records.length : place + 1 };
   const stated = member('next');
-  const isFull = records.length > 0 && records.length >= sizeOf(plan, size && query[size.name]);
-  return { records, ...counted, next: (typeof stated === 'boolean' ? stated : isFull) ? next : null };
+  const fullSize = sizeOf(plan, size && query[size.name]);
+  const before = pages === 'offset' ? place : (place - 1) * fullSize;
+  const hasMore = typeof count === 'number' ? before + records.length < count : records.length >= fullSize;
+  const isFollowed = typeof stated === 'boolean' ? stated : records.length > 0 && hasMore;
+  return { records, ...counted, next: isFollowed ? next : null };
 }
 
 /** The number of records on a full page. */

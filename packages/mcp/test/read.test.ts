@@ -19,6 +19,14 @@ class Offsets extends ModelViewSet(Book, {
   read,
   pagination: LimitOffsetPagination.with({ names: { limit: 'take', offset: 'skip', results: 'items', next: null } }),
 }) {}
+class Arrays extends ModelViewSet(Book, {
+  read,
+  pagination: LimitOffsetPagination.with({ totalHeader: 'Content-Range' }),
+}) {}
+class NumberedArrays extends ModelViewSet(Book, {
+  read,
+  pagination: PageNumberPagination.with({ totalHeader: 'X-Total-Count' }),
+}) {}
 class Cursors extends ModelViewSet(Book, { read, pagination: CursorPagination }) {}
 class Enveloped extends ModelViewSet(Book, {
   read,
@@ -31,6 +39,8 @@ class Selected extends ModelViewSet(Book, { read, fields: true, pagination: Page
 const kinds = () =>
   new Router()
     .register('offsets', Offsets)
+    .register('arrays', Arrays)
+    .register('numbered-arrays', NumberedArrays)
     .register('cursors', Cursors)
     .register('enveloped', Enveloped)
     .register('whole', Whole)
@@ -118,7 +128,14 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('search continues from page to page, with every kind of pages', async (t) => {
-    const sizes = { books: 'page_size', offsets: 'take', cursors: 'page_size', enveloped: 'page_size' };
+    const sizes = {
+      books: 'page_size',
+      offsets: 'take',
+      arrays: 'limit',
+      'numbered-arrays': 'page_size',
+      cursors: 'page_size',
+      enveloped: 'page_size',
+    };
     for (const [resource, size] of Object.entries(sizes)) {
       const titles: string[] = [];
       let query: Record<string, unknown> | null = { [size]: 2 };
@@ -131,6 +148,10 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     }
     t.equal((await page('books')).count, 5);
     t.equal((await page('enveloped')).count, 5, 'under another name');
+    t.equal((await page('arrays')).count, 5, 'in Content-Range');
+    t.equal((await page('numbered-arrays')).count, 5, 'in X-Total-Count');
+    t.equal((await page('arrays', { limit: 5 })).next, null, 'a full last page is the last');
+    t.equal((await page('numbered-arrays', { page_size: 5 })).next, null);
     t.strictSame((await page('whole')).next, null, 'a list without pages is whole');
   });
 

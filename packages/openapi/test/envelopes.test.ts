@@ -18,6 +18,10 @@ class BookViewSet extends ModelViewSet(Book, {
   bulk: 3,
   fieldWords: { title: { description: 'As on the cover' } },
 }) {}
+class ArrayViewSet extends ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  pagination: LimitOffsetPagination.with({ totalHeader: 'Content-Range', names: { limit: 'take' } }),
+}) {}
 class PlainViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
   write: writeShape(Publisher, ['name']),
@@ -29,7 +33,10 @@ class UnpagedViewSet extends ModelViewSet(Publisher, {
 }) {}
 
 forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
-  const router = new Router().register('books', BookViewSet).register('publishers', UnpagedViewSet);
+  const router = new Router()
+    .register('books', BookViewSet)
+    .register('publishers', UnpagedViewSet)
+    .register('arrays', ArrayViewSet);
   const enveloping = new Router({ prefix: 'all', envelope: { one: 'data', many: 'items' } })
     .register('plain', PlainViewSet)
     .register('publishers', UnpagedViewSet, { basename: 'all-publishers' });
@@ -41,6 +48,14 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     type: 'object',
     required: ['book'],
     properties: { book: ref(name) },
+  });
+
+  t.test('a list that is an array has the header with its total', async (t) => {
+    const { responses } = document.paths['/arrays']!.get!;
+    t.match(responses['200'], {
+      content: { 'application/json': { schema: { type: 'array', maxItems: 100, items: ref('Publisher') } } },
+      headers: { 'Content-Range': { schema: { type: 'string' } } },
+    });
   });
 
   t.test('records have their names within the envelope', async (t) => {

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { COUNTINGS, type Counting } from '../language/query.ts';
 import type { Projection } from '../language/projection.ts';
@@ -8,6 +9,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';
 import { COUNTED_RULES, type CountedSettings, type PaginatorWith, paginatorWith } from './paginator-with.ts';
+import { sendTotal, TOTAL_HEADERS, type TotalHeader, totalHeaderSchema } from './total-header.ts';
 import {
   type IntegerBounds,
   integerDeclaration,
@@ -29,6 +31,17 @@ export abstract class CountedPagination extends Paginator {
    * - `none`: does not count. `count` is null. A page runs one statement, and its cost does not grow with the table.
    */
   readonly count: Counting = 'exact';
+  /**
+   * Sends the count in a header, `X-Total-Count` or `Content-Range`. A list is then an array of its records, without a page around it:
+   * clients such as the data providers of React-admin expect this. Default: null, a list is a page with a `count`.
+   *
+   * @example
+   * // totalHeader: 'Content-Range'
+   * // GET /products?limit=20&offset=40
+   * // Content-Range: items 40-49/50
+   * // [ 10 records ]
+   */
+  readonly totalHeader: TotalHeader | null = null;
 
   constructor(options: PaginatorOptions = {}) {
     super(options);
@@ -39,6 +52,33 @@ export abstract class CountedPagination extends Paginator {
     return pageEnvelope(item, this.counting);
   }
 
+  override get headers(): Readonly<Record<string, TSchema>> {
+    return { ...super.headers, ...(this.totalHeader === null ? {} : totalHeaderSchema(this.totalHeader)) };
+  }
+
+  protected override get isArray(): boolean {
+    const { totalHeader } = this;
+    if (totalHeader === null || TOTAL_HEADERS.includes(totalHeader)) return totalHeader !== null;
+    throw wrongOption(this.owner, 'totalHeader', `one of ${TOTAL_HEADERS.join(', ')}, or null`, totalHeader);
+  }
+
+  /**
+   * Sends the number of all records, if `totalHeader` names a header. Call it in a `paginate` of your own.
+   *
+   * @param page the page that `paginate` returns
+   * @param first the place of its first record, from 0
+   * @param exchange undefined in an action that did not pass its reply; then no header is sent
+   */
+  protected sendTotal(
+    page: Pick<PageEnvelope<unknown, number | null>, 'count' | 'results'>,
+    first: number,
+    exchange: Exchange | undefined,
+  ): void {
+    const { count, results } = page;
+    if (this.totalHeader === null || exchange === undefined || count === null) return;
+    sendTotal(exchange, this.totalHeader, { count, first, length: results.length });
+  }
+
   /**
    * The effective way of counting: the view's, or the class's if the view sets none. `none` if neither a page nor a
    * link shows the count.
@@ -46,8 +86,13 @@ export abstract class CountedPagination extends Paginator {
    * @throws ImproperlyConfigured on first use, which is at registration, if a subclass sets an unknown way
    */
   protected get counting(): Counting {
-    const isShown = this.links || this.pageNames.of('count') !== undefined;
-    return this.#checkCounting(this.options.count ?? (isShown ? this.count : 'none'));
+    const { isArray } = this;
+    const isShown = this.links || isArray || this.pageNames.of('count') !== undefined;
+    const counting = this.#checkCounting(this.options.count ?? (isShown ? this.count : 'none'));
+    if (!isArray || counting !== 'none') return counting;
+    throw new ImproperlyConfigured(
+      `${this.owner}: option "totalHeader" needs a count, but "count" is "none"; use "exact" or "estimated"`,
+    );
   }
 
   #checkCounting(counting: Counting): Counting {
@@ -121,7 +166,9 @@ export class PageNumberPagination extends CountedPagination {
         last: last === undefined ? undefined : at(last),
       });
     }
-    return new PaginatedResult({ results: rows, count, next, page, pageSize });
+    const result = new PaginatedResult({ results: rows, count, next, page, pageSize });
+    this.sendTotal(result, (page - 1) * pageSize, exchange);
+    return result;
   }
 
   override check(parameters: QueryParameters): void {
@@ -202,7 +249,9 @@ export class LimitOffsetPagination extends CountedPagination {
         last: last === undefined ? undefined : at(last),
       });
     }
-    return { count, next, previous: offset > 0, results: rows };
+    const result = { count, next, previous: offset > 0, results: rows };
+    this.sendTotal(result, offset, exchange);
+    return result;
   }
 
   override check(parameters: QueryParameters): void {

@@ -23,13 +23,22 @@ const LEADING: ReadonlySet<string> = new Set<PageMember>(['next_cursor', 'previo
  * precedence over the paginator's own names. With an envelope, members without a name are left out, except cursors.
  */
 export class PageNames {
+  /** True: a list is an array of its records, without a page around it. */
+  readonly isArray: boolean;
   /** The renamed members of a page, by their default names. null: left out. */
   readonly changed: Readonly<Record<string, string | null>>;
   readonly #names = new Map<string, string | null>();
   readonly #isUsual: boolean;
 
-  /** @throws ImproperlyConfigured if two members have the same name */
-  constructor(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined) {
+  /** @throws ImproperlyConfigured if two members have the same name, and if the members of an array have names */
+  constructor(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined, isArray = false) {
+    this.isArray = isArray;
+    if (isArray) {
+      checkNothingIsNamed(owner, memberNames, envelope);
+      this.changed = {};
+      this.#isUsual = true;
+      return;
+    }
     for (const member of PAGE_MEMBERS) {
       const unnamed = envelope === undefined || LEADING.has(member) ? member : null;
       const named = memberNames[member] === undefined ? unnamed : memberNames[member];
@@ -49,18 +58,21 @@ export class PageNames {
    * Returns the name of a member; undefined if it is left out. A member that only the paginator knows keeps its name.
    */
   of(member: string): string | undefined {
+    if (this.isArray) return undefined;
     const name = this.#names.get(member);
     return name === undefined ? member : (name ?? undefined);
   }
 
-  /** Renames the members of a page. */
+  /** Renames the members of a page, or returns only its records. */
   apply(page: object): object {
+    if (this.isArray) return (page as { readonly results: object }).results;
     return this.#isUsual ? page : Object.fromEntries(this.#renamed(Object.entries(page)));
   }
 
-  /** Renames the properties of a page's schema. */
+  /** Renames the properties of a page's schema, or returns only the schema of its records. */
   applyToSchema(page: TSchema): TSchema {
     const { properties, required = [] } = page as Partial<Record<'properties', object>> & { required?: string[] };
+    if (this.isArray) return (properties as { readonly results: TSchema }).results;
     if (this.#isUsual || properties === undefined) return page;
     return {
       ...page,
@@ -75,4 +87,13 @@ export class PageNames {
       return name === undefined ? [] : [[name, value] as [string, unknown]];
     });
   }
+}
+
+function checkNothingIsNamed(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined): void {
+  const [member] = Object.keys(memberNames);
+  if (envelope === undefined && member === undefined) return;
+  const where = envelope === undefined ? `"names" has "${member}"` : `the envelope has "many" (${envelope.many})`;
+  throw new ImproperlyConfigured(
+    `${owner}: with "totalHeader" a list is an array without members, but ${where}; remove one of the two`,
+  );
 }

@@ -1,6 +1,7 @@
 import { checkOptions, type OptionRule } from '../options.ts';
 import type { Counting } from '../language/query.ts';
 import { type MemberNames, PAGE_MEMBERS } from './page-names.ts';
+import { TOTAL_HEADERS, type TotalHeader } from './total-header.ts';
 import type { Paginator, PaginatorOptions } from './paginator.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface PaginatorSettings<Parameter extends string> {
 /** The settings of a paginator that counts. */
 export interface CountedSettings<Parameter extends string> extends PaginatorSettings<Parameter> {
   readonly count?: Counting;
+  /** Sends the count in this header; a list is then an array of its records, without a page around it. */
+  readonly totalHeader?: TotalHeader;
 }
 
 type NamesOf<Settings> = Settings extends { readonly names: infer Names } ? Names : Record<never, never>;
@@ -32,7 +35,8 @@ export type PaginatorWith<Made extends Paginator, Settings, Fields extends Field
   readonly [Parameter in keyof Fields & keyof NamesOf<Settings> as Fields[Parameter]]: NamesOf<Settings>[Parameter];
 } & { readonly memberNames: NamesOf<Settings> } & (Settings extends { readonly count: infer Count }
     ? { readonly count: Count }
-    : unknown);
+    : unknown) &
+  (Settings extends { readonly totalHeader: infer Header extends string } ? { readonly totalHeader: Header } : unknown);
 
 /** The rules of settings, by their names. */
 type SettingRules<Settings> = Readonly<Record<keyof Settings, OptionRule>>;
@@ -50,6 +54,7 @@ export const PAGINATOR_RULES: SettingRules<PaginatorSettings<never>> = {
 export const COUNTED_RULES: SettingRules<CountedSettings<never>> = {
   ...PAGINATOR_RULES,
   count: ['a text', (value) => typeof value === 'string'],
+  totalHeader: [`one of ${TOTAL_HEADERS.join(', ')}`, (value) => TOTAL_HEADERS.includes(value as TotalHeader)],
 };
 
 const NAME: OptionRule = ['a non-empty string', (value) => typeof value === 'string' && value !== ''];

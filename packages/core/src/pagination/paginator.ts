@@ -113,7 +113,12 @@ export abstract class Paginator {
    * @throws ImproperlyConfigured on first use, which is at registration, if two members have the same name
    */
   get pageNames(): PageNames {
-    return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope));
+    return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope, this.isArray));
+  }
+
+  /** True: a list is an array of its records. The library sends only `results` of the page that `paginate` returns. */
+  protected get isArray(): boolean {
+    return false;
   }
 
   /** The beginning of error messages: the view, if it is known, and the paginator. */

@@ -274,7 +274,9 @@ export abstract class ModelViewSetBase<
   /**
    * Returns the requested page of a query set, in the read shape of lists. Use it in actions that list. It always
    * leaves out records outside the permissions' scope, or of another parent than the path's. A paginator with `links`
-   * needs the reply.
+   * or `totalHeader` needs the reply.
+   *
+   * @throws TypeError without pagination, and without the reply if the paginator has a `totalHeader`
    */
   async paginate(
     request: FastifyRequest,
@@ -285,6 +287,9 @@ export abstract class ModelViewSetBase<
     const { paginator } = this.#resource.lists;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
+    if (reply === undefined && paginator.pageNames.isArray) {
+      throw new TypeError(`${this.name}: paginate() needs the reply as its third argument, because a header has the total`);
+    }
     const answer = this.#answer(request, 'list');
     const page = await paginator.paginate(
       byAuthor(queryset, answer),

@@ -15,9 +15,9 @@ export const search: Tool = {
   serves: ({ operations }) => operations.has('search'),
   async run(call) {
     const plan = await call.operation('search');
-    const { value } = await call.send(plan, undefined);
-    const page = readPage(plan, call.args.query ?? {}, value);
-    return page === undefined ? { answer: value } : { ...page };
+    const returned = await call.send(plan, undefined);
+    const page = readPage(plan, call.args.query ?? {}, returned);
+    return page === undefined ? { answer: returned.value } : { ...page };
   },
 };
 

@@ -122,6 +122,9 @@ export class RecordLists implements ListDefinition {
 
   documentPage(page: TSchema): TSchema {
     const maxItems = this.#maxItems;
+    if (maxItems !== undefined && this.paginator?.pageNames.isArray === true) {
+      return getOrMake(this.#documented, page, () => withKeyword(page, 'maxItems', maxItems));
+    }
     const name = this.paginator?.pageNames.of('results');
     const { properties } = page as { readonly properties?: Readonly<Record<string, TSchema>> };
     const records = name === undefined ? undefined : properties?.[name];
