@@ -69,6 +69,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'openapi',
     'explorer',
     'client',
+    'react-admin',
     'mcp',
   ],
   'How to': [

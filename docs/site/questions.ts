@@ -133,6 +133,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['caching', ['/how-to-caching']],
   ['graphql', ['/how-to-graphql']],
   ['react', ['/how-to-react']],
+  ['react admin', ['/react-admin']],
+  ['x-total-count', ['/react-admin', '/pagination#an-array-and-the-total-in-a-header']],
   ['tanstack query', ['/how-to-react', '/client']],
   ['logging', ['/how-to-logging']],
   ['request id', ['/how-to-logging']],

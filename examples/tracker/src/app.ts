@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import { printRoutes } from '@viewset/cli';
-import { flydriveStore, PathRateLimit, serverOptions, viewset } from '@viewset/core';
+import { flydriveStore, PathRateLimit, serverOptions, viewset, type ViewsetOptions } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { live } from '@viewset/live';
 import { mcp } from '@viewset/mcp';
@@ -29,6 +29,8 @@ export interface AppOptions {
   readonly bcryptRounds?: number;
   /** How often one client address may log in within a minute. Default: 10. */
   readonly loginsPerMinute?: number;
+  /** How clients ask for lists, and the form of lists, for clients that expect others. Default: the library's. */
+  readonly lists?: Pick<ViewsetOptions, 'filters' | 'pagination'>;
   /** Lines and a table of routes for people on a terminal, or JSON for programs. Default: no log. */
   readonly log?: 'terminal' | 'json';
   /** Receives text for people on a terminal in addition to the log. Default: stdout. */
@@ -50,6 +52,7 @@ export async function buildApp({
   secret,
   bcryptRounds = 12,
   loginsPerMinute = 10,
+  lists = {},
   log,
   write = (text) => process.stdout.write(text),
 }: AppOptions): Promise<FastifyInstance> {
@@ -60,7 +63,7 @@ export async function buildApp({
   }
   await app.register(openapi, { info: INFO });
   const logins = new PathRateLimit(loginsPerMinute, 60, { path: 'POST /api/auth/login' });
-  await app.register(viewset, { orm, throttles: [logins] });
+  await app.register(viewset, { orm, throttles: [logins], ...lists });
   await app.register(explorer, { title: 'Tracker' });
   await app.register(auth, {
     account: Account,

@@ -31,6 +31,7 @@ const full = readShape(
 const lists = {
   searchFields: ['title', 'description', 'comments__text'],
   filterFields: {
+    id: 'id',
     status: 'status',
     label: 'labels__name',
     assignee: 'assignee__name',

@@ -3,7 +3,7 @@ import type { Client } from '@viewset/client';
 import { missingServer, TEST_DATABASES, testApp, type TestDatabase } from '@viewset/testing';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { buildApp } from '../src/app.ts';
+import { type AppOptions, buildApp } from '../src/app.ts';
 import { Account, ENTITIES } from '../src/entities.ts';
 import type { Api } from '../src/router.ts';
 import { seed } from '../src/seed.ts';
@@ -30,18 +30,20 @@ export interface Tracker {
 }
 
 /** The tracker on an ORM, which keeps attachments in a folder. */
-export const buildTracker = (orm: MikroORM, uploads: string) =>
-  buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4 });
+export const buildTracker = (orm: MikroORM, uploads: string, options: Pick<AppOptions, 'lists'> = {}) =>
+  buildApp({ orm, uploads, secret: 'a secret of 32 bytes for the tests', bcryptRounds: 4, ...options });
 
 /** Runs the tests against a seeded tracker on every database, or on those named. */
 export function withTracker(
   tests: (t: Test, tracker: Tracker) => Promise<void>,
   databases: readonly TestDatabase[] = TEST_DATABASES,
+  options: Pick<AppOptions, 'lists'> = {},
+  suite: Test = t,
 ): void {
   for (const database of databases) {
-    t.test(`on ${database}`, { skip: missingServer(database) }, async (t) => {
+    suite.test(`on ${database}`, { skip: missingServer(database) }, async (t) => {
       const uploads = t.testdir();
-      const tracker = await testApp((orm) => buildTracker(orm, uploads), { entities: ENTITIES, database });
+      const tracker = await testApp((orm) => buildTracker(orm, uploads, options), { entities: ENTITIES, database });
       t.teardown(() => tracker.close());
       const { app, orm } = tracker;
       await seed(orm, { bcryptRounds: 4 });

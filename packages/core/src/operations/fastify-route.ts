@@ -10,7 +10,7 @@ import type { TSchema } from 'typebox';
 import { type Awaitable, runHook, whenReady, withError } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { isRecord } from '../json.ts';
-import { mayHaveBody } from '../methods.ts';
+import { mayHaveBody, sendsContent } from '../methods.ts';
 import { HTTP_200_OK, isSuccess } from '../status.ts';
 import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
@@ -264,7 +264,7 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
   const allowed = new Set(types);
   return (request, _reply, payload, done) => {
     const type = request.headers['content-type']?.split(';')[0]!.trim().toLowerCase();
-    if (type === undefined || allowed.has(type)) done(null, payload);
+    if (type === undefined || allowed.has(type) || !sendsContent(request)) done(null, payload);
     else done(new UnsupportedMediaType(`The media type is not supported; send ${types.join(' or ')}`));
   };
 }

@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ImproperlyConfigured, ParseError } from '../errors.ts';
+import { ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { noteDecoding, unreadable } from '../operations/reading-error.ts';
-import { readsBody } from '../methods.ts';
+import { readsBody, sendsContent } from '../methods.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
 import { acceptForms } from '../operations/form-body.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
- * Makes the routes of one Fastify scope accept only JSON, in UTF-8 (RFC 8259). Other media types give 415. `__proto__`
- * and `constructor.prototype` are dropped, except from a QUERY, which is read as strictly as a filter in the query
+ * Makes the routes of one Fastify scope accept only JSON, in UTF-8 (RFC 8259). Bodies of other media types give 415. A
+ * request without a body may name any type, because some clients name one in every DELETE. `__proto__` and `constructor.prototype` are dropped, except from a QUERY, which is read as strictly as a filter in the query
  * string. A body may be missing if the route does not require one.
  */
 export function readJsonOnly(app: FastifyInstance): void {
@@ -18,6 +18,10 @@ export function readJsonOnly(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     // After the hooks of the application, which may decompress.
     if (readsBody(route)) route.preParsing = [route.preParsing ?? [], noteDecoding].flat();
+  });
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    if (sendsContent(request)) done(new UnsupportedMediaType());
+    else done(null, undefined);
   });
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {

@@ -288,7 +288,9 @@ export abstract class ModelViewSetBase<
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
     if (reply === undefined && paginator.pageNames.isArray) {
-      throw new TypeError(`${this.name}: paginate() needs the reply as its third argument, because a header has the total`);
+      throw new TypeError(
+        `${this.name}: paginate() needs the reply as its third argument, because a header has the total`,
+      );
     }
     const answer = this.#answer(request, 'list');
     const page = await paginator.paginate(

@@ -27,6 +27,24 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
   });
 
+  t.test('the media type of a request without a body does not matter', async (t) => {
+    const send = (method: 'DELETE' | 'POST', url: string, headers: object, payload?: string) =>
+      app.inject({ method, url, headers: { 'content-type': 'text/plain', ...headers }, ...(payload && { payload }) });
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const { id } = (await app.inject({ method: 'POST', url: '/publishers', payload: { name: 'Brief' } })).json();
+    const gone = await fetch(`${url}/publishers/${id}`, {
+      method: 'DELETE',
+      headers: { 'content-type': 'text/plain' },
+    });
+    t.equal(gone.status, 204, 'as ra-data-simple-rest sends every DELETE');
+    t.equal((await send('DELETE', `/publishers/${id}`, { 'content-length': '0' })).statusCode, 404);
+    t.match((await send('POST', '/publishers', {})).json(), { code: 'parse_error', error: 'A JSON body is required' });
+    for (const method of ['DELETE', 'POST'] as const) {
+      const { statusCode, body } = await send(method, method === 'POST' ? '/publishers' : '/publishers/1', {}, 'x');
+      t.match([statusCode, body], [415, /send application\/json/], `${method} with a body`);
+    }
+  });
+
   t.test('a compressed body returns a 415 that says so', async (t) => {
     const send = (payload: string | Buffer, coding: string) =>
       app.inject({
