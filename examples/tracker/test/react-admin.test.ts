@@ -28,7 +28,7 @@ interface Dialect {
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   'ra-data-django-rest-framework': {
     lists: { filters: [SearchFilter, JsonLogicFilter, QueryParameterFilter, DjangoOrdering] },
-    provider: (url, client) => djangoProvider.default(url, client) as unknown as DataProvider,
+    provider: (url, client) => djangoProvider.default(url, client),
   },
   'ra-data-json-server': {
     lists: { filters: [JsonServerSearch, QueryParameterFilter, JsonServerOrdering], pagination: JsonServerPages },
@@ -81,7 +81,7 @@ for (const [name, { lists, provider: make }] of Object.entries(DIALECTS)) {
           t.match(one.data, { id: ids[0], title: all.data[0]!['title'] });
           await t.rejects(provider.getOne(TICKETS, { id: 999_999 }), { name: 'HttpError', status: 404 });
           const many = await provider.getMany(TICKETS, { ids: [ids[3]!, ids[1]!] });
-          t.strictSame(idsOf(many).toSorted(), [ids[1], ids[3]].toSorted());
+          t.strictSame(new Set(idsOf(many)), new Set([ids[1], ids[3]]));
           const asked = { target: 'project', id: 'lighthouse', pagination: { page: 1, perPage: 3 }, sort, filter: {} };
           const below = await provider.getManyReference('tickets', asked);
           t.strictSame([below.total, idsOf(below)], [ids.length, ids.slice(0, 3)]);

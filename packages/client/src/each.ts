@@ -1,4 +1,3 @@
-import type { ApiError } from './api-error.ts';
 import type { CallOptions } from './options.ts';
 
 type Page = Readonly<Record<string, unknown>>;
@@ -15,15 +14,7 @@ interface PagingNames {
   readonly next_cursor?: string;
 }
 
-interface List {
-  safe(
-    query: object,
-    options: CallOptions,
-  ): Promise<
-    | { readonly ok: true; readonly data: unknown; readonly headers: Headers }
-    | { readonly ok: false; readonly error: ApiError }
-  >;
-}
+type List = (query: object, options: CallOptions) => Promise<unknown>;
 type Each = (
   query?: { readonly pageSize?: number },
   options?: CallOptions & { readonly paging?: PagingNames },
@@ -31,8 +22,8 @@ type Each = (
 
 /**
  * Makes the function that walks through all records of a list. The page decides how to request the next one: by its
- * cursor, else by page number, or by offset if `paging` names one. An array is a list without pages, unless `paging` says
- * otherwise.
+ * cursor, else by page number, or by offset if `paging` names one. An array is a list without pages, unless `results` of
+ * `paging` is null.
  */
 export function each(list: List): Each {
   return async function* walk({ pageSize, ...narrowing } = {}, { paging = {}, ...options } = {}) {
@@ -48,17 +39,10 @@ export function each(list: List): Each {
     let seen = 0;
     let place: object = {};
     for (let number = 2; ; number++) {
-      const answer = await list.safe({ ...narrowing, [sizeName]: pageSize, ...place }, options);
-      if (!answer.ok) throw answer.error;
-      const page = answer.data as Page;
-      if (Array.isArray(page) && results !== null) {
-        if (hasTotal(answer.headers)) {
-          throw new TypeError('each: the list is an array with pages; pass their names in paging, with results: null');
-        }
-        // A list without pages.
-        return yield* page as unknown[];
-      }
-      const records = (results === null ? page : page[results]) as unknown[];
+      const page = (await list({ ...narrowing, [sizeName]: pageSize, ...place }, options)) as Page;
+      // A list without pages.
+      if (Array.isArray(page) && results) return yield* page as unknown[];
+      const records = (page[results!] ?? page) as unknown[];
       yield* records;
       seen += records.length;
       const after = page[next_cursor];
@@ -68,9 +52,4 @@ export function each(list: List): Each {
       else place = offset ? { [offset]: seen } : { [pageName]: number };
     }
   };
-}
-
-/** True if the response is one page of several, whose records are an array. */
-function hasTotal(headers: Headers): boolean {
-  return headers.has('x-total-count') || headers.has('content-range');
 }
