@@ -42,9 +42,10 @@ interface Nested<Relation> {
 
 /** Removes the relation from bodies, because the path already gives it. */
 type WithoutInput<D, Relation> = D extends Declarations
-  ? Omit<D, 'input' | 'update'> & {
+  ? Omit<D, 'input' | 'update' | 'change'> & {
       readonly input: Without<D['input'], Relation>;
       readonly update: Without<D['update'], Relation>;
+      readonly change: Without<D['change'], Relation>;
     }
   : D;
 
@@ -96,6 +97,7 @@ export interface Declarations {
   readonly fields: boolean;
   readonly input: unknown;
   readonly update: unknown;
+  readonly change: unknown;
   readonly operations: string;
   /** True if the request determines the record. */
   readonly singleton: boolean;
@@ -163,13 +165,13 @@ interface Operations<D extends Declarations> {
   readonly retrieve: RetrieveOf<D> & SelectingOne<D, 'retrieve'>;
   readonly create: Of<false, In<OneOf<D>, D['input']>, Answered<D, 'create'>> & SelectingOne<D, 'create'>;
   readonly replace: Of<DetailOf<D>, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
-  readonly update: Of<DetailOf<D>, In<OneOf<D>, Partial<D['update']>>, Answered<D, 'update'>> &
+  readonly update: Of<DetailOf<D>, In<OneOf<D>, D['change']>, Answered<D, 'update'>> &
     SelectingOne<D, 'update'>;
   readonly destroy: Of<DetailOf<D>, undefined, undefined>;
   readonly createMany: OfMany<In<ManyOf<D>, readonly D['input'][]>, AnsweredMany<D, 'create'>, None> &
     Selecting<D, D['outputs']['create'], ManyOf<D>>;
   readonly updateMany: OfMany<
-    In<ManyOf<D>, readonly (D['key'] & Partial<D['update']>)[]>,
+    In<ManyOf<D>, readonly (D['key'] & D['change'])[]>,
     AnsweredMany<D, 'update'>,
     MayMiss['errors']
   > &

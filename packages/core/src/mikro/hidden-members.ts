@@ -1,4 +1,4 @@
-import type { Collection, EntityManager, EntityProperty } from '@mikro-orm/core';
+import { Collection, type EntityManager, type EntityProperty } from '@mikro-orm/core';
 import { metadataOf } from './entities.ts';
 
 type Members = Readonly<Record<string, Collection<object>>>;
@@ -16,7 +16,7 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
   for (const name of names) {
     for (const entity of entities) {
       const members = (entity as Members)[name];
-      if (members === undefined || !relationOf(em, entity, name).owner || members.isInitialized(true)) continue;
+      if (!Collection.isCollection(members) || !relationOf(em, entity, name).owner || members.isInitialized(true)) continue;
       // MikroORM cannot load the collection of a document that was stored without the list.
       if (!members.isInitialized()) members.hydrate([]);
       known.set(members, members.getIdentifiers());

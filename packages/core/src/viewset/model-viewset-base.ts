@@ -11,7 +11,7 @@ import { ListQuestion } from '../live/list-question.ts';
 import { evaluatePermissions } from '../permissions/evaluate.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
-import type { ByProperty, ResolvedData } from '../shapes/write/write-input.ts';
+import type { ByProperty, ResolvedData, UpdateBody } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
 import { type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
 import { BulkOperations } from './writes/bulk-operations.ts';
@@ -255,7 +255,7 @@ export abstract class ModelViewSetBase<
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
-    data: WriteData<Entity, Partial<Types['updateData']>>,
+    data: WriteData<Entity, UpdateBody<Types['updateData'], 'change'>>,
     _extra?: Partial<Types['extra']>,
   ): Promise<Entity> {
     checkNotAborted(request);

@@ -10,7 +10,7 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
-import type { KeepingFiles, SentBody } from '../shapes/write/write-input.ts';
+import type { KeepingFiles, SentBody, UpdateBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import {
   type AnyModelOptions,
@@ -57,6 +57,11 @@ export interface TypesOf<Options> extends ViewTypes {
 type RecordOf<Read, Name extends OutputOperation> =
   ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
 
+type UpdateOf<Options, Mode extends 'replace' | 'change'> = WithExtra<
+  KeepingFiles<SentBody<UpdateBody<UpdateInputOf<Option<Options, 'write'>>, Mode>>>,
+  Option<Options, 'extra'>
+>;
+
 /** The options of a view that decide the requests and responses of a client, looked up by key. */
 export interface DeclaredView<Entity, Options> {
   readonly outputs: TypesOf<Options>['answers'];
@@ -72,7 +77,10 @@ export interface DeclaredView<Entity, Options> {
   /** The envelope of the records. */
   readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
-  readonly update: WithExtra<KeepingFiles<SentBody<UpdateInputOf<Option<Options, 'write'>>>>, Option<Options, 'extra'>>;
+  /** The body of PUT. */
+  readonly update: UpdateOf<Options, 'replace'>;
+  /** The body of PATCH. */
+  readonly change: Partial<UpdateOf<Options, 'change'>>;
   /** The operations that accept several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The key of a record in bulk requests. */

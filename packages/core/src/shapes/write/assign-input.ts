@@ -5,27 +5,39 @@ import { hiddenMembers } from '../../mikro/hidden-members.ts';
 import { newEntity } from '../../mikro/new-entity.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
-import { keyText } from '../../fields/primary-key.ts';
-import { childrenOf } from './references.ts';
+import { childrenOf, nestedObjects } from './stored-children.ts';
 
 type Values = Record<string, unknown>;
 
 /**
- * Lists the to-many relations that the data of an update replaces, in the form for `em.populate`. They must be loaded
- * first.
+ * Lists the relations that the data of an update replaces, in the form for `em.populate`: to-many relations, and those
+ * of nested records. They must be loaded first.
  */
 export function replacedRelations(fields: readonly BoundField[], data: object): string[] {
-  const relations = fields.flatMap(({ name, reference, children }) => {
-    const items = (data as Values)[name];
-    if (!Array.isArray(items)) return [];
-    if (reference?.isMany === true) return [name];
-    if (children === undefined) return [];
-    // An invalid body may hold any value instead of a child.
-    const changed = (items as readonly unknown[]).filter(isRecord).filter((item) => item[children.key] !== undefined);
-    const inner = changed.flatMap((item) => replacedRelations(children.shape.fields, item));
+  const relations = fields.flatMap((field) => {
+    const { name, reference, children } = field;
+    const value = (data as Values)[name];
+    if (reference?.isMany === true) return Array.isArray(value) ? [name] : [];
+    if (children === undefined || !isNested(children, value)) return [];
+    const { isOne, key, shape } = children;
+    const changed = nestedObjects(field, data, undefined)
+      .map(({ item }) => item)
+      .filter((item) => isOne || (key !== undefined && item[key] !== undefined));
+    const inner = changed.flatMap((item) => replacedRelations(shape.fields, item));
     return [name, ...inner.map((relation) => `${name}.${relation}`)];
   });
   return [...new Set(relations)];
+}
+
+/** True for a value that writes nested records: a list, an object, or null. An invalid body may hold any value. */
+function isNested({ isOne }: BoundChildren, value: unknown): boolean {
+  return isOne ? value === null || isRecord(value) : Array.isArray(value);
+}
+
+/** Lists the nested objects of data. A hook may have made an entity of one. */
+function itemsOf({ isOne }: BoundChildren, value: unknown): object[] {
+  if (!isOne) return value as object[];
+  return value === null ? [] : [value as object];
 }
 
 /**
@@ -41,20 +53,34 @@ export function makeRecord<Entity extends object>(
   fields: readonly BoundField[],
 ): Entity {
   const values = { ...data } as Values;
-  const lists = fields.filter((field) => field.children !== undefined && Array.isArray(values[field.name]));
-  for (const list of lists) delete values[list.name];
-  const entity = newEntity(em, name, values);
-  for (const list of lists) {
-    for (const item of (data as Values)[list.name] as object[]) makeChild(em, list.children!, item, entity);
+  const below: (readonly [children: BoundChildren, items: object[]])[] = [];
+  for (const { name: field, children } of fields) {
+    const value = values[field];
+    if (children === undefined || !isNested(children, value)) continue;
+    const items = itemsOf(children, value);
+    if (children.owner === undefined) {
+      values[field] = items[0] === undefined ? null : makeRelated(em, children, items[0]);
+    } else {
+      delete values[field];
+      below.push([children, items]);
+    }
   }
+  const entity = newEntity(em, name, values);
+  for (const [children, items] of below) for (const item of items) makeChild(em, children, item, entity);
   return entity;
 }
 
-/** Makes a child from its data. If a hook has already made the entity, stores that entity. */
+/** Makes a child that refers to its parent. If a hook has already made the entity, stores that entity. */
 function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, item: object, parent: object): void {
   const isEntity: boolean = Utils.isEntity(item);
-  if (isEntity) em.persist(em.assign(item, { [owner]: parent } as never));
-  else makeRecord(em, target.class, { ...item, [owner]: parent }, shape.fields);
+  if (isEntity) em.persist(em.assign(item, { [owner!]: parent } as never));
+  else makeRecord(em, target.class, { ...item, [owner!]: parent }, shape.fields);
+}
+
+/** Makes a record that its parent refers to. If a hook has already made the entity, returns that entity. */
+function makeRelated(em: EntityManager, { target, shape }: BoundChildren, item: object): object {
+  const isEntity: boolean = Utils.isEntity(item);
+  return isEntity ? item : makeRecord(em, target.class, item, shape.fields);
 }
 
 /** Deletes the children that the data of an update does not list. The relations to replace must be loaded. */
@@ -75,16 +101,21 @@ export interface EntityChange {
 
 /** Lists the entities that the data of an update changes: the record, and its children at every level. */
 export function changesIn(entity: object, data: object, fields: readonly BoundField[]): EntityChange[] {
-  const inner = fields.flatMap(({ name, children }) => {
-    const items = (data as Values)[name];
-    if (children === undefined || !Array.isArray(items)) return [];
-    const known = childrenOf(entity, name, children);
-    return (items as Values[]).flatMap(({ [children.key]: pk, ...item }) => {
-      const child = known.get(keyText(pk));
-      return child === undefined ? [] : changesIn(child, item, children.shape.fields);
+  const inner = fields.flatMap((field) => {
+    return nestedObjects(field, data, entity).flatMap(({ item, child }) => {
+      return child === undefined
+        ? []
+        : changesIn(child, withoutKey(item, field.children!), field.children!.shape.fields);
     });
   });
   return [{ entity, data: data as Values }, ...inner];
+}
+
+/** The primary key in an object names the child, and never changes. */
+function withoutKey(item: Values, { key }: BoundChildren): Values {
+  if (key === undefined || !Object.hasOwn(item, key)) return item;
+  const { [key]: _key, ...others } = item;
+  return others;
 }
 
 /**
@@ -105,20 +136,35 @@ export async function assignInput(
   await em.flush();
 }
 
-/** Removes the children that the lists of the data omit, at every level. Returns whether there were any. */
+/**
+ * Removes the children that the data omits, at every level: those that a list does not name, and the record of a to-one
+ * relation that becomes null. Returns whether there were any.
+ */
 function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: readonly BoundField[]): boolean {
   let isAny = false;
-  for (const { name, children } of fields) {
-    if (children === undefined || !Array.isArray(data[name])) continue;
-    const items = new Map((data[name] as Values[]).map((item) => [keyText(item[children.key]), item]));
-    for (const [key, child] of childrenOf(entity, name, children)) {
-      const item = items.get(key);
-      if (item === undefined) removeEntity(em, child);
-      const isRemoved = item === undefined || removeLeftOut(em, child, item, children.shape.fields);
+  for (const field of fields) {
+    const { name, children } = field;
+    if (children === undefined || !isNested(children, data[name])) continue;
+    const items = new Map(nestedObjects(field, data, entity).map(({ item, child }) => [child, item]));
+    for (const child of childrenOf(entity, name, children).values()) {
+      const item = items.get(child);
+      const isRemoved =
+        item === undefined
+          ? removeChild(em, entity, field, child)
+          : removeLeftOut(em, child, item, children.shape.fields);
       isAny ||= isRemoved;
     }
   }
   return isAny;
+}
+
+/** Removes a child. A record that others may refer to stays, and only the relation ends. */
+function removeChild(em: EntityManager, entity: Values, { name, children }: BoundField, child: object): boolean {
+  const { owner, isShared } = children!;
+  if (isShared) return false;
+  if (owner === undefined) assignValues(em, entity, { [name]: null });
+  removeEntity(em, child);
+  return true;
 }
 
 /** Assigns data to an entity and its children. Collects the creation of new children in `creations`. */
@@ -130,18 +176,26 @@ function assign(
   creations: (() => void)[],
 ): void {
   const values = { ...data };
-  for (const { name, children, reference } of fields) {
-    if (!Array.isArray(values[name])) continue;
-    if (reference?.isMany === true) values[name] = [...(values[name] as object[]), ...hiddenMembers(em, entity, name)];
-    if (children === undefined) continue;
-    const { key, shape } = children;
-    const known = childrenOf(entity, name, children);
-    for (const { [key]: pk, ...item } of values[name] as Values[]) {
-      const child = known.get(keyText(pk));
-      if (child === undefined) creations.push(() => makeChild(em, children, item, entity));
-      else assign(em, child, item, shape.fields, creations);
+  for (const field of fields) {
+    const { name, children, reference } = field;
+    const value = values[name];
+    if (reference?.isMany === true && Array.isArray(value)) {
+      values[name] = [...(value as object[]), ...hiddenMembers(em, entity, name)];
     }
+    if (children === undefined || !isNested(children, value)) continue;
     delete values[name];
+    if (value === null && children.owner === undefined) values[name] = null;
+    for (const { item, child } of nestedObjects(field, data, entity)) {
+      const given = withoutKey(item, children);
+      if (child !== undefined) assign(em, child, given, children.shape.fields, creations);
+      else creations.push(() => addChild(em, entity, field, given));
+    }
   }
   assignValues(em, entity, values);
+}
+
+/** Adds a new child to a stored record. */
+function addChild(em: EntityManager, entity: Values, { name, children }: BoundField, item: object): void {
+  if (children!.owner === undefined) assignValues(em, entity, { [name]: makeRelated(em, children!, item) });
+  else makeChild(em, children!, item, entity);
 }

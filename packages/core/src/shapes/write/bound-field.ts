@@ -24,12 +24,13 @@ import { isFileLink, SentLink } from '../../files/sent-link.ts';
 import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
-import { bindChildren } from './child-list.ts';
+import { bindChildren } from './children.ts';
 import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
 import { withDefaults } from './embedded-parts.ts';
 import { checkWritable } from '../json-types.ts';
 import { metaOf } from '../../mikro/entities.ts';
-import { type FieldSources, keyName, relatedMeta, type RelationSource } from './relation-source.ts';
+import { type FieldSources, isNullableRecord, keyName, relatedMeta, type RelationSource } from './relation-source.ts';
+import type { Nested } from './to-many-input.ts';
 import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import { type ShapeField, shapeField } from '../shape-field.ts';
 import { columnBounds } from '../wire-format.ts';
@@ -49,7 +50,7 @@ export function checkField(
   if (json === null) {
     if (!nullable) problems.push({ path, message: 'must not be null' });
   } else if (children !== undefined) {
-    values[name] = children.check(json as readonly unknown[], path, problems, mode);
+    values[name] = children.check(json, path, problems, mode);
   } else if (reference?.isMany === true || field.listed === true) {
     if (!Array.isArray(json)) problems.push({ path, message: 'must be an array' });
     else values[name] = applyToEach(rule, json, path, problems);
@@ -161,6 +162,7 @@ function bindColumn(
   const place = findPlace(meta, key, '.');
   if (typeof place === 'string') throw new ImproperlyConfigured(place);
   const { property } = place;
+  if (source?.kind === 'nested') return bindNested(meta, key, property, source.nested);
   checkWritableProperty(`${meta.className}.${key}`, property);
   if (isDiscriminator(meta, key)) throw new ImproperlyConfigured(discriminatorMessage(meta, key));
   if (isToMany(property)) return bindToMany(meta, key, property, source);
@@ -229,6 +231,18 @@ function sentOrUploaded(value: unknown): PendingFile {
   throw new FieldValueError('must be a file, sent as multipart/form-data, or the upload of one, {"upload": "…"}');
 }
 
+function bindNested(
+  meta: EntityMetadata,
+  name: string,
+  property: EntityProperty,
+  nested: Nested<object, object>,
+): BoundColumn {
+  const children = bindChildren(meta, name, nested);
+  return children.isOne
+    ? { nullable: isNullableRecord(property), children }
+    : { nullable: false, children, maxItems: nested.max };
+}
+
 function bindToMany(
   meta: EntityMetadata,
   name: string,
@@ -236,10 +250,6 @@ function bindToMany(
   source: RelationSource | undefined,
 ): BoundColumn {
   const isManyToMany = property.kind === ReferenceKind.MANY_TO_MANY;
-  if (source?.kind === 'nested' && !isManyToMany) {
-    const children = bindChildren(meta, name, property.mappedBy, source.nested);
-    return { nullable: false, children, maxItems: source.nested.max };
-  }
   if (source?.kind !== 'refs' || !isManyToMany) {
     const how = isManyToMany ? `refs('${name}')` : 'nested(…), since its records belong to one each';
     throw new ImproperlyConfigured(
@@ -284,7 +294,9 @@ function checkWritableProperty(owner: string, property: EntityProperty): void {
     throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot have it`);
   }
   if (isToOne(property) && !ownsColumn(property)) {
-    throw new ImproperlyConfigured(`${owner} has its column on the other side, so a write shape cannot have it`);
+    throw new ImproperlyConfigured(
+      `${owner} has its column on the other side: in writeShape() it is { ${property.name}: nested(…) }, which writes the related record itself`,
+    );
   }
 }
 

@@ -44,7 +44,7 @@ export interface BoundField {
   readonly file?: FileField | undefined;
   /** The most related records in the field. Undefined if it is not a list of records. */
   readonly maxItems?: number;
-  /** The children that the field writes. */
+  /** The related records that the field writes: the children in a list, or one record. */
   readonly children?: BoundChildren | undefined;
 }
 
@@ -61,16 +61,25 @@ export interface Reference {
   readonly creates: boolean;
 }
 
-/** The children that a field of a body writes. */
+/** The related records that a field of a body writes. */
 export interface BoundChildren {
   readonly target: EntityMetadata;
-  /** The property of a child that refers to its parent. */
-  readonly owner: string;
-  /** The name of a child's primary key. */
-  readonly key: string;
+  /** True if the field has one record, and false if it has a list. */
+  readonly isOne: boolean;
+  /** True if other records may refer to the record too. It is then never deleted. */
+  readonly isShared: boolean;
+  /** The property of a child that refers to its parent. Undefined if the parent refers to the child. */
+  readonly owner: string | undefined;
+  /** The name of a child's primary key. Undefined if an object cannot name it, which only one record need not. */
+  readonly key: string | undefined;
   readonly shape: BoundInput;
-  /** Validates a list of children, each like a separate body. The paths of problems are within the parent's body. */
-  check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown;
+  /** Validates the objects of the field, each like a separate body. The paths of problems are within the parent's body. */
+  check(value: unknown, path: string, problems: Problem[], mode: BodyMode): unknown;
+  /**
+   * Validates an object of an update as a new record, because there is none to change. Undefined if `check` has not
+   * returned the object.
+   */
+  inspectNew(item: object): Inspected | undefined;
 }
 
 /** The fields of a body, and its complete validation. */

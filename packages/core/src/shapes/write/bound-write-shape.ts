@@ -166,7 +166,11 @@ function referencesOf({ name, reference, children, parts = [] }: BoundField): (r
 function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObject {
   const opaque = fields.filter(({ sentAs, children }) => children !== undefined && sentAs in schema.properties);
   if (opaque.length === 0) return schema;
-  const lists = opaque.map(({ sentAs }) => [sentAs, withKeyword(schema.properties[sentAs]!, 'items', {})]);
+  const lists = opaque.map(({ sentAs, children }) => {
+    const known = schema.properties[sentAs]!;
+    if (!children!.isOne) return [sentAs, withKeyword(known, 'items', {})];
+    return [sentAs, Type.IsOptional(known) ? Type.Optional(Type.Unknown()) : Type.Unknown()];
+  });
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
 }
 

@@ -2,11 +2,10 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { isEmbeddable, targetOf } from '../../fields/property.ts';
 import { isRecord } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
-import { keyText } from '../../fields/primary-key.ts';
 import { mapObjects, partialOf, withProperties } from '../schema-object.ts';
 import type { TObject } from 'typebox';
 import type { BoundField } from './bound-input.ts';
-import { childrenOf } from './references.ts';
+import { nestedObjects } from './stored-children.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -50,17 +49,19 @@ export function mergeEmbeddables(
 ): object {
   const merged: Record<string, unknown> = { ...data };
   const record = entity as Values | undefined;
-  for (const { name, path, parts, isList = false, children } of fields) {
+  for (const field of fields) {
+    const { name, parts, isList = false, children } = field;
     const value = merged[name];
     if (parts !== undefined && !isList && isRecord(value)) {
       merged[name] = mergeParts(parts, value, record?.[name] ?? undefined, at, problems);
-    } else if (children !== undefined && Array.isArray(value)) {
-      const known = record === undefined ? undefined : childrenOf(record, name, children);
-      merged[name] = (value as readonly unknown[]).map((item, index) => {
-        const child = isRecord(item) ? known?.get(keyText(item[children.key])) : undefined;
-        if (child === undefined) return item;
-        return mergeEmbeddables(children.shape.fields, item as object, child, `${at}${path}/${index}`, problems);
-      });
+    } else if (children !== undefined && value !== undefined) {
+      const changed = new Map<unknown, object>();
+      for (const { item, path, child } of nestedObjects(field, data, record)) {
+        if (child === undefined) continue;
+        changed.set(item, mergeEmbeddables(children.shape.fields, item, child, at + path, problems));
+      }
+      const mergedItem = (item: unknown): unknown => changed.get(item) ?? item;
+      merged[name] = Array.isArray(value) ? value.map(mergedItem) : mergedItem(value);
     }
   }
   return merged;

@@ -1,14 +1,17 @@
-import type { EntityManager, EntityName, FilterOptions } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, EntityName, FilterOptions } from '@mikro-orm/core';
 import { fieldPath } from '../../fields/field-path.ts';
-import { keyText } from '../../fields/primary-key.ts';
-import { pointerStep } from '../../json.ts';
+import { keyOfEntity, keyText, primaryKey } from '../../fields/primary-key.ts';
+import { isRecord, pointerStep } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
-import type { Condition } from '../../language/condition.ts';
+import { and, type Condition } from '../../language/condition.ts';
+import { orderValues } from '../../language/projection.ts';
+import { metadataOf } from '../../mikro/entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { invalidInput } from '../../schema/error-details.ts';
-import type { Problem } from '../../schema/scan-input.ts';
+import { placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
+import { childrenOf } from './stored-children.ts';
 import { createUnknown } from './unknown-references.ts';
 
 /**
@@ -72,6 +75,7 @@ export async function resolveReferences(
   const resolved = records.map(({ data, path, entity }) => {
     return reading.copy(fields, data as Values, path, entity as Values | undefined);
   });
+  reading.problems.push(...(await hiddenAmong(em, reading.absent)));
   for (const [reference, mentions] of reading.mentions) {
     // Sequentially, because a transaction has only one connection.
     let found = await find(em, reference, mentions, findReferred);
@@ -99,12 +103,6 @@ export function absentAt(path: string, { target, key }: Reference): Problem {
   return { path, message: `must be the ${key} of an existing ${target.className}` };
 }
 
-/** Returns the children in a loaded collection, by key. */
-export function childrenOf(entity: object, name: string, { key }: BoundChildren): Map<string, Values> {
-  const items = ((entity as Values)[name] as { getItems(): Values[] } | undefined)?.getItems() ?? [];
-  return new Map(items.map((child) => [keyText(child[key]), child]));
-}
-
 /** A reference to one record. */
 export interface Mention {
   readonly value: unknown;
@@ -116,8 +114,10 @@ export interface Mention {
 class ReferenceReading {
   readonly mentions = new Map<Reference, Mention[]>();
   readonly problems: Problem[] = [];
+  /** The to-one relations that get a new record, because they seem to have none. */
+  readonly absent: AbsentRecord[] = [];
   /** The paths with a known problem, whose values are not references or lists of references. */
-  readonly #faulty: ReadonlySet<string>;
+  readonly #faulty: Set<string>;
 
   constructor(known: readonly Problem[]) {
     this.#faulty = new Set(known.map(({ path }) => path));
@@ -136,6 +136,8 @@ class ReferenceReading {
         });
       } else if (parts !== undefined) {
         copied[name] = this.copy(parts, value as Values, at, undefined);
+      } else if (children?.isOne === true) {
+        copied[name] = this.#copyRecord(name, children, value as Values, place, entity);
       } else if (children !== undefined) {
         copied[name] = this.#copyChildren(name, children, value as readonly Values[], place, entity);
       } else if (reference?.isMany === true) {
@@ -154,20 +156,51 @@ class ReferenceReading {
     at: string,
     entity: Values | undefined,
   ): Values[] {
-    const { key, shape, target } = children;
     const known = entity === undefined ? undefined : childrenOf(entity, name, children);
     return items.map((item, index) => {
       const place = `${at}/${index}`;
       if (this.#faulty.has(place)) return item;
-      const keyPlace = place + pointerStep(key);
-      const isNamed = known !== undefined && item[key] !== undefined && !this.#faulty.has(keyPlace);
-      const child = isNamed ? known.get(keyText(item[key])) : undefined;
-      if (isNamed && child === undefined) {
-        const message = `must be the ${key} of a ${target.className} of this record`;
-        this.problems.push({ path: keyPlace, message });
-      }
-      return this.copy(shape.fields, item, place, child);
+      const child = known === undefined ? undefined : this.#childNamed(children, item, place, known);
+      return this.copy(children.shape.fields, item, place, child);
     });
+  }
+
+  /** Finds the child whose key an object has. A key of any other record is a problem. */
+  #childNamed(
+    { key, target, isOne }: BoundChildren,
+    item: Values,
+    place: string,
+    known: ReadonlyMap<string, Values>,
+  ): Values | undefined {
+    if (key === undefined || item[key] === undefined) return undefined;
+    const path = place + pointerStep(key);
+    if (this.#faulty.has(path)) return undefined;
+    const child = known.get(keyText(item[key]));
+    if (child === undefined) {
+      const message = `must be the ${key} of ${isOne ? 'the' : 'a'} ${target.className} of this record`;
+      this.problems.push({ path, message });
+    }
+    return child;
+  }
+
+  /** Copies the object of a to-one relation. If there is no record to change, the object must be a complete new one. */
+  #copyRecord(name: string, children: BoundChildren, item: Values, place: string, entity: Values | undefined): Values {
+    const { key, shape } = children;
+    if (entity === undefined) return this.copy(shape.fields, item, place, undefined);
+    const known = childrenOf(entity, name, children);
+    this.#childNamed(children, item, place, known);
+    const [child] = known.values();
+    if (child !== undefined) {
+      return this.copy(shape.fields, key === undefined ? item : { [key]: child[key], ...item }, place, child);
+    }
+    if (children.owner === undefined) this.absent.push({ entity, name, path: place, target: children.target });
+    const { value, problems = [] } = children.inspectNew(item) ?? { value: item };
+    for (const problem of placedAt(place, problems)) {
+      if (this.#faulty.has(problem.path)) continue;
+      this.problems.push(problem);
+      this.#faulty.add(problem.path);
+    }
+    return isRecord(value) ? this.copy(shape.fields, value, place, undefined) : item;
   }
 
   #list(reference: Reference, values: readonly unknown[], at: string): unknown[] {
@@ -194,6 +227,38 @@ class ReferenceReading {
     if (mentions === undefined) this.mentions.set(reference, [mention]);
     else mentions.push(mention);
   }
+}
+
+/** A to-one relation of a stored record that MikroORM has loaded as null. */
+interface AbsentRecord {
+  readonly entity: object;
+  readonly name: string;
+  readonly path: string;
+  readonly target: EntityMetadata;
+}
+
+/** Finds the relations that are not null, but lead to a record that a filter hides. It must not be replaced. */
+async function hiddenAmong(em: EntityManager, absent: readonly AbsentRecord[]): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const some of Map.groupBy(
+    absent,
+    ({ entity, name }) => `${metadataOf(em, entity).className}.${name}`,
+  ).values()) {
+    const { entity, name, target } = some[0]!;
+    const meta = metadataOf(em, entity);
+    const key = primaryKey(meta);
+    const keys = some.map((each) => keyOfEntity(each.entity, key));
+    const rows = await QuerySet.of(em, meta.class)
+      .unfiltered()
+      .where(and(compare(key, 'in', keys), compare(fieldPath(meta, name, '.'), 'isnull', false)))
+      .rows(orderValues([{ path: key, descending: false }]));
+    const hidden = new Set(rows.map(([found]) => keyText(found)));
+    const message = `cannot be written, because its ${target.className} is hidden`;
+    problems.push(
+      ...some.filter((_, index) => hidden.has(keyText(keys[index]))).map(({ path }) => ({ path, message })),
+    );
+  }
+  return problems;
 }
 
 /** Looks up all values of one reference with one condition. */

@@ -4,15 +4,16 @@ import { DEFAULT_MAX_REFERENCES } from './to-many-input.ts';
 
 type Fields = readonly Pick<BoundField, 'name' | 'children' | 'maxItems'>[];
 
-/** Counts the related records in validated values: the items of all lists, including lists in children. */
+/** Counts the related records in validated values: the items of all lists, including lists in nested records. */
 export function countRelated(fields: Fields, values: unknown): number {
   if (!isRecord(values)) return 0;
   let count = 0;
   for (const { name, children, maxItems } of fields) {
-    const items = maxItems === undefined ? undefined : values[name];
-    if (!Array.isArray(items)) continue;
-    count += items.length;
-    if (children !== undefined) for (const item of items) count += countRelated(children.shape.fields, item);
+    const value = values[name];
+    if (children?.isOne === true) count += countRelated(children.shape.fields, value);
+    if (maxItems === undefined || !Array.isArray(value)) continue;
+    count += value.length;
+    if (children !== undefined) for (const item of value) count += countRelated(children.shape.fields, item);
   }
   return count;
 }

@@ -1,12 +1,13 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName, EntityProperty } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { FileField } from '../../files/file-field.ts';
 import { declaredMetadata } from '../../fields/declared-metadata.ts';
-import { isReference, isToMany, onlyPrimaryKey, targetOf } from '../../fields/property.ts';
+import { isToMany, onlyPrimaryKey, ownsColumn, targetOf } from '../../fields/property.ts';
 import { referenceTo } from '../../fields/reference-to.ts';
-import { withKeyword, withOnly, withProperties } from '../schema-object.ts';
+import { nullableObject, withKeyword, withOnly, withProperties } from '../schema-object.ts';
 import { shapeField } from '../shape-field.ts';
+import { childKey, tieOf } from './children.ts';
 import { Renamed } from './renamed-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
 import { writeSchema } from '../wire-format.ts';
@@ -17,7 +18,7 @@ export type RelationSource =
   | { readonly kind: 'one'; readonly key: string }
   /** A list of related records, by a unique field. Undefined: by the primary key. */
   | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number; readonly create: boolean }
-  /** The children of the record. */
+  /** The children of the record, or one related record. */
   | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
   /** Not a relation, but a file of the record. */
   | { readonly kind: 'file'; readonly field: FileField };
@@ -87,13 +88,17 @@ function keyOf(meta: EntityMetadata, name: string, path: string): string {
   );
 }
 
-/** Makes the POST schema of a list of references or children. */
-export function listSchema(
+/** Makes the POST schema of references, children, or one nested record. */
+export function relatedSchema(
   meta: EntityMetadata,
   name: string,
   source: Extract<RelationSource, { readonly kind: 'refs' | 'nested' }>,
 ): TSchema {
-  if (source.kind === 'nested') return Type.Array(source.nested.shape.schema, { maxItems: source.nested.max });
+  if (source.kind === 'nested') {
+    const { shape, max } = source.nested;
+    const isOne = tieOf(meta, name, source.nested).isOne;
+    return isOne ? recordSchema(meta, name, shape.schema) : Type.Array(shape.schema, { maxItems: max });
+  }
   const target = relatedMeta(meta, name);
   const key = source.key ?? keyName(target);
   const field = shapeField(target, key);
@@ -101,42 +106,87 @@ export function listSchema(
   return Type.Array(item, { maxItems: source.max });
 }
 
+/** True if a nested record may be null. Nothing requires a record on the side that has no column. */
+export function isNullableRecord({ nullable, ...property }: EntityProperty): boolean {
+  return ownsColumn(property) ? nullable === true : (nullable as boolean | undefined) !== false;
+}
+
+function recordSchema(meta: EntityMetadata, name: string, schema: TObject): TSchema {
+  const property = meta.properties[name as never] as EntityProperty;
+  return isNullableRecord(property) ? nullableObject(schema) : schema;
+}
+
+/** True if a record can be created without a nested record. */
+export function isOptionalRecord(meta: EntityMetadata, name: string): boolean {
+  const property = meta.properties[name as never] as EntityProperty;
+  return isToMany(property) || isNullableRecord(property);
+}
+
+/** The schemas of PUT and PATCH. */
+interface UpdateSchemas {
+  readonly replacement: TObject;
+  readonly partial: TObject;
+}
+
 /**
- * Makes the PUT schema from the POST schema. It omits children that only a POST writes. Objects of other children may
- * name the child to change.
+ * Makes the schemas of PUT and PATCH from the POST schema. They omit nested records that only a POST writes. Other
+ * objects may name the record to change.
+ *
+ * @param patchOf makes the schema of PATCH from the schema of PUT
  */
-export function replacementOf(schema: TObject, sources: FieldSources): TObject {
-  const children = [...sources].filter(([, { relation }]) => relation?.kind === 'nested');
-  if (children.length === 0) return schema;
-  const properties = { ...schema.properties };
-  for (const [name, { relation }] of children) {
-    const { nested } = relation as Extract<RelationSource, { readonly kind: 'nested' }>;
-    if (nested.update) {
-      const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
-      properties[name] = withKeyword(properties[name]!, 'items', items);
+export function updatesOf(
+  entity: EntityName,
+  schema: TObject,
+  sources: FieldSources,
+  patchOf: (replacement: TObject) => TObject,
+): UpdateSchemas {
+  const nestedFields = [...sources].flatMap(([name, { property, relation }]) =>
+    relation?.kind === 'nested' && name in schema.properties ? [{ name, property, nested: relation.nested }] : [],
+  );
+  if (nestedFields.length === 0) return { replacement: schema, partial: patchOf(schema) };
+  const meta = declaredMetadata(entity);
+  const replaced = { ...schema.properties };
+  const changed: Record<string, TSchema> = {};
+  for (const { name, property, nested } of nestedFields) {
+    if (!nested.update) {
+      delete replaced[name];
+    } else if (tieOf(meta, property, nested).isOne) {
+      const optional = (one: TSchema): TSchema => (Type.IsOptional(schema.properties[name]) ? Type.Optional(one) : one);
+      const { shape } = nested;
+      replaced[name] = optional(recordSchema(meta, property, withKey(nested, shape.replacement)));
+      changed[name] = recordSchema(meta, property, withKey(nested, shape.partial));
     } else {
-      delete properties[name];
+      const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
+      replaced[name] = withKeyword(replaced[name]!, 'items', items);
     }
   }
-  return withOnly(schema, properties);
+  const replacement = withOnly(schema, replaced);
+  const partial = patchOf(replacement);
+  return { replacement, partial: withProperties(partial, { ...partial.properties, ...changed }) };
 }
 
 /** Makes the schema of an object that changes a child. */
-function changeSchema({ shape }: Nested<object, object>): TSchema {
-  const meta = declaredMetadata(shape.entity);
+function changeSchema(nested: Nested<object, object>): TSchema {
+  const meta = declaredMetadata(nested.shape.entity);
   const key = keyName(meta);
-  if (
-    key in shape.schema.properties ||
-    shape.writes(key) ||
-    isReference(meta.properties[key as never] as unknown as EntityProperty)
-  ) {
-    throw new ImproperlyConfigured(
-      `nested(): with "update" an object names its child by the primary key "${key}" of ${meta.className}, so the shape may not ` +
-        'write the key, nor may it be a relation',
-    );
-  }
-  const properties = { [key]: writeSchema(shapeField(meta, key), false), ...shape.partial.properties };
-  return Object.assign(withProperties(shape.partial, properties), { required: [key] });
+  if (childKey(meta) === undefined) throw keyConflict(meta, key);
+  return Object.assign(withKey(nested, nested.shape.partial), { required: [key] });
+}
+
+/** Adds the primary key to the schema of an object, if an object can name its record. */
+function withKey({ shape }: Nested<object, object>, schema: TObject): TObject {
+  const meta = declaredMetadata(shape.entity);
+  const key = childKey(meta);
+  if (key === undefined) return schema;
+  if (key in shape.schema.properties || shape.writes(key)) throw keyConflict(meta, key);
+  return withProperties(schema, { [key]: writeSchema(shapeField(meta, key), false), ...schema.properties });
+}
+
+function keyConflict({ className }: EntityMetadata, key: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(
+    `nested(): with "update" an object names its child by the primary key "${key}" of ${className}, so the shape may not ` +
+      'write the key, nor may it be a relation',
+  );
 }
 
 /** Returns the target entity of a to-many relation. @throws ImproperlyConfigured for another property */

@@ -59,47 +59,77 @@ interface ChildShape<Child extends object, Input extends object> extends BodySch
   bind(meta: EntityMetadata): BoundInput;
 }
 
-/** A field of a write shape with a list of objects: the children of the record. Made by `nested`. */
+/** The options of `nested`. */
+interface NestedOptions<Update extends boolean> {
+  readonly max?: number;
+  readonly update?: Update;
+  readonly shared?: boolean;
+}
+
+/** A field of a write shape with the related records themselves: a list of objects, or one. Made by `nested`. */
 export class Nested<Child extends object, Input extends object, Update extends boolean = boolean> {
   readonly shape: ChildShape<Child, Input>;
   readonly max: number;
   readonly update: Update;
+  /** The options as they were given. */
+  readonly options: NestedOptions<Update>;
 
-  constructor(shape: ChildShape<Child, Input>, max: number, update: Update) {
+  constructor(shape: ChildShape<Child, Input>, options: NestedOptions<Update>) {
     this.shape = shape;
-    this.max = max;
-    this.update = update;
+    this.max = options.max ?? DEFAULT_MAX_CHILDREN;
+    this.update = (options.update ?? false) as Update;
+    this.options = options;
   }
 }
 
 /**
- * Writes the children of a record (a one-to-many relation) as a list of objects with their own write shape. A POST
- * creates all of them, in one transaction with the record. Shapes can be nested. Errors have the position of the value,
- * `/books/3/title`.
+ * Writes related records by objects with their own write shape: the children of a record (a one-to-many relation) as a
+ * list, or the record of a one-to-one relation, from either side. A POST creates all of them, in one transaction with the
+ * record. Shapes can be nested. Errors have the position of the value, `/books/3/title` or `/profile/bio`.
  *
- * With `update: true`, PUT and PATCH accept the list too. An object with the primary key of a child changes that child.
- * An object without one creates a child. A child that is not in the list is deleted. By default PUT and PATCH drop the
- * list like any unknown field. `max` is the most objects in a list; default: 100.
+ * With `update: true`, PUT and PATCH accept the field too. By default they drop it like any unknown field.
  *
- * Throws ImproperlyConfigured for wrong options.
+ * - A list: an object with the primary key of a child changes that child. An object without one creates a child. A child
+ *   that is not in the list is deleted. `max` is the most objects in a list; default: 100.
+ * - One record: the object changes the record that is there, or creates it. PATCH merges, PUT needs a complete object. null
+ *   deletes the record; it gives 400 if the relation is not nullable. A primary key in the object must be that of the
+ *   record that is there, so an object can never take over a record of somebody else.
+ *
+ * `shared: true` is required for a many-to-one relation, because other records may refer to the same record. The object
+ * then changes it for all of them, and null only ends the relation. Default: false.
+ *
+ * Throws ImproperlyConfigured for wrong options. A relation that does not fit the shape or the options fails in
+ * `writeShape()`.
  *
  * @example
  * const book = writeShape(Book, ['title']);
- * writeShape(Author, ['name'], { books: nested(book, { max: 20, update: true }) });
- * // PATCH /authors/7 {"books":[{"id":3,"title":"Ash"},{"title":"Birch"}]}
+ * const contract = writeShape(Contract, ['fee']);
+ * writeShape(Author, ['name'], { books: nested(book, { max: 20, update: true }), contract: nested(contract, { update: true }) });
+ * // PATCH /authors/7 {"books":[{"id":3,"title":"Ash"},{"title":"Birch"}],"contract":{"fee":300}}
  */
 export function nested<Child extends object, Input extends object, const Update extends boolean = false>(
   shape: ChildShape<Child, Input>,
-  options: { readonly max?: number; readonly update?: Update } = {},
+  options: NestedOptions<Update> = {},
 ): Nested<Child, Input, NoInfer<Update>> {
   const isShape = typeof shape === 'object' && (shape as unknown) !== null && 'bind' in shape;
   if (!isShape) throw wrongOption('nested()', 'shape', 'a writeShape()', shape);
   checkOptions('nested()', options, {
     max: POSITIVE,
-    update: ['true or false', (value) => typeof value === 'boolean'],
+    update: BOOLEAN,
+    shared: BOOLEAN,
   });
-  return new Nested(shape, options.max ?? DEFAULT_MAX_CHILDREN, (options.update ?? false) as Update);
+  return new Nested(shape, options);
 }
+
+/** The object of one nested record. The bodies of PUT and PATCH are marked, only for the types. */
+export type NestedRecord<Child, Input, Update> = Input & {
+  readonly '~nested'?: true extends Update
+    ? { readonly replace: Input & NamedKey<Child>; readonly change: Flat<Partial<Input> & NamedKey<Child>> }
+    : { readonly replace: Input; readonly change: Partial<Input> };
+};
+
+/** The primary key of the record that is there, which an object of an update may have. */
+type NamedKey<Child> = { [Key in PrimaryKeyName<Child> & string]?: WireValue<Child, Key> };
 
 /** The objects of a nested list. With `update`, an object may name an existing child by its primary key. */
 export type NestedItem<Child, Input, Update> = true extends Update

@@ -7,15 +7,15 @@ import type { FileLink, StoredFile } from '../../files/file-type.ts';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
 import type { Renamed } from './renamed-field.ts';
 import type { NamedSchema, ObjectSchema } from '../schema-object.ts';
-import type { Nested, NestedItem, Refs } from './to-many-input.ts';
+import type { Nested, NestedItem, NestedRecord, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
 
 /** The names of all properties that a write shape may have. */
 export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
 /**
- * The fields of a write shape with an override: a schema, a reference by `'role.name'`, `refs(…)` or `nested(…)` for a
- * to-many relation, or a property with another name.
+ * The fields of a write shape with an override: a schema, a reference by `'role.name'`, `refs(…)` for a to-many
+ * relation, `nested(…)`, or a property with another name.
  */
 export type WriteOverrides<Entity, Names extends PropertyKey> = {
   readonly [Name in Names]: Name extends WritableName<Entity>
@@ -41,7 +41,9 @@ type SourceOf<Entity, Name> =
       ?
           | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
           | (PropertyValue<Entity, Name> extends StoredFile ? FileField : never)
-          | (Name extends ToOneName<Entity> ? PathBy<Entity, Name> : never)
+          | (Name extends ToOneName<Entity>
+              ? PathBy<Entity, Name> | Nested<Related<Entity, Name> & object, object>
+              : never)
       : never;
 
 type PathBy<Entity, Name extends ToOneName<Entity>> = `${Name}.${FieldName<Related<Entity, Name>>}`;
@@ -134,29 +136,48 @@ export type PickedBody<Input, Names extends keyof Input> = Named<
 
 type NamesIn<Input> = '~names' extends keyof Input ? NonNullable<Input['~names']> : Record<never, never>;
 
-/** A body as clients send it, without the type information about renamed fields, in children too. */
+/** A body as clients send it, without the type information about its fields, in nested records too. */
 export type SentBody<Input> = {
-  [Name in keyof Input as Exclude<Name, '~names'>]: SentValue<Input[Name]>;
+  [Name in keyof Input as Exclude<Name, '~names' | '~nested'>]: SentValue<Input[Name]>;
 };
+
+/** The body of PUT (`replace`) or PATCH (`change`). Each nested record has the body of the same method. */
+export type UpdateBody<Input, Mode extends 'replace' | 'change'> = Mode extends 'change'
+  ? { [Name in keyof Input]?: UpdateValue<Input[Name], Mode> }
+  : { [Name in keyof Input]: UpdateValue<Input[Name], Mode> };
+
+type UpdateValue<Value, Mode extends 'replace' | 'change'> = Value extends {
+  readonly '~nested'?: infer Bodies;
+}
+  ? '~nested' extends keyof Value
+    ? UpdateBody<NonNullable<Bodies>[Mode & keyof NonNullable<Bodies>], Mode>
+    : Value
+  : Value;
 
 /** The body of an update. A file may also be the link of the current file, as it was read. */
 export type KeepingFiles<Body> = {
   [Name in keyof Body]: [Extract<Body[Name], Blob>] extends [never] ? Body[Name] : Body[Name] | FileLink;
 };
 
-type SentValue<Value> = Value extends readonly (infer Item)[] ? SentItem<Item>[] : Value;
+type SentValue<Value> = Value extends readonly (infer Item)[]
+  ? SentItem<Item>[]
+  : '~nested' extends keyof Value
+    ? SentBody<Value>
+    : Value;
 
 type SentItem<Item> = Item extends readonly unknown[] ? Item : Item extends object ? SentBody<Item> : Item;
 
 /**
  * A validated body whose references are resolved: the values that the entity's properties take (a Date for
- * a datetime, the related entity for a reference).
+ * a datetime, the related entity for a reference, an object for a nested record).
  */
 export type ResolvedData<Entity, Input> = Resolved<Entity, ByProperty<Input>>;
 
 type Resolved<Entity, Input> = {
-  [Name in keyof Input]: Name extends ToOneName<Entity>
-    ? Related<Entity, Name> | NullOf<Entity[Name]>
+  [Name in keyof Input as Exclude<Name, '~nested'>]: Name extends ToOneName<Entity>
+    ? NonNullable<Input[Name]> extends object
+      ? ResolvedData<Related<Entity, Name>, NonNullable<Input[Name]>> | NullOf<Entity[Name]>
+      : Related<Entity, Name> | NullOf<Entity[Name]>
     : Name extends ToManyName<Entity>
       ? ResolvedItem<Related<Entity, Name>, ItemOf<Input[Name]>>[]
       : Name extends keyof Entity
@@ -196,7 +217,9 @@ type OverriddenValue<Entity, Name extends keyof Entity, Override> = Override ext
       : Override extends Refs<infer Path>
         ? RefsValue<Entity, Path>[]
         : Override extends Nested<infer Child, infer Input, infer Update>
-          ? NestedItem<Child, Input, Update>[]
+          ? Name extends ToManyName<Entity>
+            ? NestedItem<Child, Input, Update>[]
+            : NestedRecord<Child, Input, Update> | NullOf<Entity[Name]>
           : Override extends TSchema
             ? Static<Override>
             : never;
@@ -227,7 +250,7 @@ type OverridesLeftOut<Entity, Overrides> = {
 type IsLeftOut<Entity, Property, Override> =
   Override extends Renamed<string, infer Source>
     ? IsLeftOut<Entity, Property, Source>
-    : Override extends string | FileField | undefined
+    : Override extends string | FileField | Nested<never, object> | undefined
       ? [LeftOut<Entity, Property>] extends [never]
         ? false
         : true

@@ -12,11 +12,12 @@ import { bindFields } from './bound-field.ts';
 import { BoundWriteShape } from './bound-write-shape.ts';
 import { patchOf } from './embedded-parts.ts';
 import {
-  listSchema,
   type FieldSource,
   type FieldSources,
+  isOptionalRecord,
+  relatedSchema,
   relationSource,
-  replacementOf,
+  updatesOf,
   writtenTo,
 } from './relation-source.ts';
 import { type ObjectSchema, type StaticObject, joined, nullableObject, withOnly, without } from '../schema-object.ts';
@@ -52,10 +53,13 @@ export class WriteShape<Entity extends object, out Input extends object> {
   constructor(entity: EntityName<Entity>, schema: TObject, sources: FieldSources) {
     this.entity = entity;
     this.schema = schema;
-    this.replacement = replacementOf(schema, sources);
     this.#sources = sources;
     const { properties } = declaredMetadata(entity);
-    this.partial = patchOf(this.replacement, (name) => properties[this.#propertyOf(name) as never]);
+    const { replacement, partial } = updatesOf(entity, schema, sources, (whole) =>
+      patchOf(whole, (name) => properties[this.#propertyOf(name) as never]),
+    );
+    this.replacement = replacement;
+    this.partial = partial;
     this.#checkDistinct();
   }
 
@@ -192,7 +196,7 @@ export class WriteShape<Entity extends object, out Input extends object> {
  * - A schema; `Type.Optional` makes the field optional.
  * - `'role.name'` refers to a related record by a unique field.
  * - `refs('tags.name')` does the same for a many-to-many relation.
- * - `nested(…)` writes the children of the record.
+ * - `nested(…)` writes the children of the record, or the record of a to-one relation.
  *
  * The fourth parameter names fields to make required or optional in spite of the entity.
  *
@@ -237,7 +241,7 @@ export function writeShape<
     properties[name] =
       relation === undefined || relation.kind === 'one' || relation.kind === 'file'
         ? fieldSchema(meta, property, source, forced)
-        : markOptional(listSchema(meta, property, relation), forced ?? true);
+        : markOptional(relatedSchema(meta, property, relation), forced ?? isOptionalRecord(meta, property));
   }
   const schema = Type.Object(properties);
   // The final columns are known only after discovery. The declared columns reveal most mistakes now.

@@ -158,20 +158,20 @@ interface ViewClassOf<Entity> {
 }
 
 /**
- * View classes by the path of the relation: relations of the entity, of its children, and of their children. The last
- * are checked at registration.
+ * View classes by the path of the relation: relations of the entity, of its nested records, and of theirs. The last are
+ * checked at registration.
  */
 type ReferenceViews<Entity> = {
   readonly [Name in RelationName<Entity>]?: ViewClassOf<Related<Entity, Name>> | 'self';
 } & {
   readonly [Path in ChildReference<Entity>]?: ChildView<Entity, Path>;
-} & Readonly<Record<`${ToManyName<Entity>}.${string}.${string}`, ViewClassOf<never>>>;
+} & Readonly<Record<`${RelationName<Entity>}.${string}.${string}`, ViewClassOf<never>>>;
 
 type ChildReference<Entity> = {
-  [Name in ToManyName<Entity>]: `${Name}.${RelationName<Related<Entity, Name>>}`;
-}[ToManyName<Entity>];
+  [Name in RelationName<Entity>]: `${Name}.${RelationName<Related<Entity, Name>>}`;
+}[RelationName<Entity>];
 
-type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Entity>}.${infer Inner}`
+type ChildView<Entity, Path> = Path extends `${infer Name extends RelationName<Entity>}.${infer Inner}`
   ? Inner extends keyof Related<Entity, Name>
     ? ViewClassOf<Related<Related<Entity, Name>, Inner>> | 'self'
     : never

@@ -134,7 +134,8 @@ const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
 
 /**
  * Names the fields of the constraint that the body has. If it has none of them, names those that it may have, because
- * their defaults are taken. If there are none either, the parent of the path is at fault.
+ * their defaults are taken. If there are none either, the place of the nested record is at fault, or the parent of the
+ * path.
  */
 function detailsOf({ record, fields }: Suspect, kind: Violation['kind'], parent: Written['parent']): ErrorDetail[] {
   const message = MESSAGES[kind];
@@ -148,7 +149,10 @@ function detailsOf({ record, fields }: Suspect, kind: Violation['kind'], parent:
       return { in: 'body', path: path + place, message };
     });
   }
-  if (!fields.some(({ property }) => property.name === parent?.relation)) return [];
+  const isTie = (relation: string | undefined): boolean => fields.some(({ property }) => property.name === relation);
+  // The parent has another record already, for example one that a filter hides.
+  if (record.owner !== undefined && isTie(record.owner)) return [{ in: 'body', path: record.path, message }];
+  if (!isTie(parent?.relation)) return [];
   return [{ in: 'params', path: pointerStep(parent!.parameter), message }];
 }
 

@@ -208,8 +208,11 @@ function ofAbsentEmbeddables({ props }: EntityMetadata): readonly string[] {
 
 function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
   const shapes = operation === 'destroy' ? [] : (input?.choicesFor(operation) ?? []);
-  const names = [...new Set(shapes.flatMap(({ shape }) => shape.fields.map(({ name }) => name)))];
+  const fields = shapes.flatMap(({ shape }) => shape.fields);
+  const names = [...new Set(fields.map(({ name }) => name))];
+  const nested = new Set(fields.filter(({ children }) => children !== undefined).map(({ name }) => name));
   const isColumn = (name: string): boolean => {
+    if (nested.has(name)) return false;
     const property = meta.properties[name as never] as EntityProperty | undefined;
     return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
   };
