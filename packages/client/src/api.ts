@@ -165,8 +165,7 @@ interface Operations<D extends Declarations> {
   readonly retrieve: RetrieveOf<D> & SelectingOne<D, 'retrieve'>;
   readonly create: Of<false, In<OneOf<D>, D['input']>, Answered<D, 'create'>> & SelectingOne<D, 'create'>;
   readonly replace: Of<DetailOf<D>, In<OneOf<D>, D['update']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
-  readonly update: Of<DetailOf<D>, In<OneOf<D>, D['change']>, Answered<D, 'update'>> &
-    SelectingOne<D, 'update'>;
+  readonly update: Of<DetailOf<D>, In<OneOf<D>, D['change']>, Answered<D, 'update'>> & SelectingOne<D, 'update'>;
   readonly destroy: Of<DetailOf<D>, undefined, undefined>;
   readonly createMany: OfMany<In<ManyOf<D>, readonly D['input'][]>, AnsweredMany<D, 'create'>, None> &
     Selecting<D, D['outputs']['create'], ManyOf<D>>;

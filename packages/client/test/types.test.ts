@@ -8,6 +8,7 @@ import {
   type Lookup as ServerLookup,
   many,
   ModelViewSet,
+  nested,
   OrderingFilter,
   type QuerySet,
   readShape,
@@ -535,4 +536,46 @@ t.test('a body may have any of several shapes', async () => {
   await books.replace(1, { title: 'Ash', price: 5 });
   // @ts-expect-error the path says it
   await below.create({ title: 'Ash', pages: 7, publisher: 1 });
+});
+
+const Holder = defineEntity({
+  name: 'Holder',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    pass: () => p.oneToOne(Pass).mappedBy('holder').nullable(),
+  },
+});
+const Pass = defineEntity({
+  name: 'Pass',
+  properties: {
+    id: p.integer().primary(),
+    code: p.string(),
+    note: p.string().nullable(),
+    holder: () => p.oneToOne(Holder).owner(),
+  },
+});
+
+t.test('the object of a nested record has the type of the method', async () => {
+  class HolderViewSet extends ModelViewSet(Holder, {
+    read: readShape(Holder, ['id']),
+    write: writeShape(Holder, ['name'], { pass: nested(writeShape(Pass, ['code', 'note']), { update: true }) }),
+    bulk: 5,
+  }) {}
+  const routes = () => new Router().register('holders', HolderViewSet);
+  const { holders } = createClient<ReturnType<typeof routes>>(options);
+  await holders.create({ name: 'a', pass: { code: 'x' } });
+  await holders.create({ name: 'a', pass: null });
+  await holders.replace(1, { name: 'a', pass: { id: 3, code: 'x', note: null } });
+  await holders.update(1, { pass: { note: 'lost' } });
+  await holders.update(1, { pass: null });
+  await holders.updateMany([{ id: 1, pass: { id: 3, note: 'lost' } }]);
+  // @ts-expect-error a new record has a code
+  await holders.create({ name: 'a', pass: { note: 'x' } });
+  // @ts-expect-error a new record has no key
+  await holders.create({ name: 'a', pass: { id: 3, code: 'x' } });
+  // @ts-expect-error a PUT is complete
+  await holders.replace(1, { name: 'a', pass: { note: 'x' } });
+  // @ts-expect-error misspelt
+  await holders.update(1, { pass: { cod: 'x' } });
 });

@@ -16,7 +16,8 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
   for (const name of names) {
     for (const entity of entities) {
       const members = (entity as Members)[name];
-      if (!Collection.isCollection(members) || !relationOf(em, entity, name).owner || members.isInitialized(true)) continue;
+      const isMany = Collection.isCollection(members);
+      if (!isMany || !relationOf(em, entity, name).owner || members.isInitialized(true)) continue;
       // MikroORM cannot load the collection of a document that was stored without the list.
       if (!members.isInitialized()) members.hydrate([]);
       known.set(members, members.getIdentifiers());

@@ -1,11 +1,11 @@
-import type { InferEntity } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import { computed } from '../../src/shapes/read/read-field.ts';
 import { count, exists } from '../../src/shapes/read/related-value.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
 import { field } from '../../src/shapes/write/renamed-field.ts';
-import type { ResolvedData, SentBody, WritableSchema } from '../../src/shapes/write/write-input.ts';
+import type { ResolvedData, SentBody, UpdateBody, WritableSchema } from '../../src/shapes/write/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
 import { ModelViewSet } from '../../src/viewset/model-viewset.ts';
@@ -274,6 +274,65 @@ t.test('the type of the input of a write shape with relations to many is inferre
   t.throws(() => writeShape(Author, ['name'], { books: nested(chapter) }));
   // @ts-expect-error -- no relation to many
   t.throws(() => writeShape(Book, [], { author: refs('author') }));
+});
+
+/** An account with a profile, which refers to the account, and an address, which the account refers to. */
+const Account = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    profile: () => p.oneToOne(Profile).mappedBy('account').nullable(),
+    address: () => p.oneToOne(Address).owner(),
+  },
+});
+const Profile = defineEntity({
+  name: 'Profile',
+  properties: {
+    id: p.integer().primary(),
+    bio: p.string(),
+    account: () => p.oneToOne(Account).owner(),
+    makers: () => p.manyToMany(Maker),
+  },
+});
+const Address = defineEntity({
+  name: 'Address',
+  properties: { id: p.bigint('string').primary(), city: p.string(), street: p.string().nullable() },
+});
+
+t.test('the types of one nested record are inferred for each method', async () => {
+  const profile = writeShape(Profile, ['bio', 'makers']);
+  const write = writeShape(Account, ['name'], {
+    profile: nested(profile, { update: true }),
+    home: field('address', nested(writeShape(Address, ['city', 'street']))),
+  });
+  type Sent = InputOf<typeof write>;
+  same<
+    SentBody<Sent>,
+    {
+      name: string;
+      profile?: { bio: string; makers?: number[] } | null;
+      home: { city: string; street?: string | null };
+    }
+  >(true);
+  same<
+    SentBody<UpdateBody<Sent, 'replace'>>['profile'],
+    { bio: string; makers?: number[]; id?: number } | null | undefined
+  >(true);
+  same<
+    SentBody<UpdateBody<Sent, 'change'>>,
+    {
+      name?: string;
+      profile?: { bio?: string; makers?: number[]; id?: number } | null;
+      home?: { city?: string; street?: string | null };
+    }
+  >(true);
+  type Data = ResolvedData<InferEntity<typeof Account>, Sent>;
+  same<keyof Data, 'name' | 'profile' | 'address'>(true);
+  same<NonNullable<NonNullable<Data['profile']>['makers']>[number]['id'], number>(true);
+  same<Data['address'], { city: string; street?: string | null }>(true);
+  // @ts-expect-error -- a shape of another entity
+  t.throws(() => writeShape(Account, ['name'], { address: nested(profile) }));
 });
 
 t.test('the types of exists() and count() are inferred, and their relations and lookups are checked', async () => {

@@ -80,7 +80,7 @@ function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, i
 /** Makes a record that its parent refers to. If a hook has already made the entity, returns that entity. */
 function makeRelated(em: EntityManager, { target, shape }: BoundChildren, item: object): object {
   const isEntity: boolean = Utils.isEntity(item);
-  return isEntity ? item : makeRecord(em, target.class, item, shape.fields);
+  return isEntity ? item : makeRecord(em, target.class as EntityName<object>, item, shape.fields);
 }
 
 /** Deletes the children that the data of an update does not list. The relations to replace must be loaded. */

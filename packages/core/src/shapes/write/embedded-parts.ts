@@ -55,16 +55,28 @@ export function mergeEmbeddables(
     if (parts !== undefined && !isList && isRecord(value)) {
       merged[name] = mergeParts(parts, value, record?.[name] ?? undefined, at, problems);
     } else if (children !== undefined && value !== undefined) {
-      const changed = new Map<unknown, object>();
-      for (const { item, path, child } of nestedObjects(field, data, record)) {
-        if (child === undefined) continue;
-        changed.set(item, mergeEmbeddables(children.shape.fields, item, child, at + path, problems));
-      }
-      const mergedItem = (item: unknown): unknown => changed.get(item) ?? item;
-      merged[name] = Array.isArray(value) ? value.map(mergedItem) : mergedItem(value);
+      merged[name] = mergeNested(field, merged, record, at, problems);
     }
   }
   return merged;
+}
+
+/** Merges the embeddables in the objects of a nested field with those of the records that they change. */
+function mergeNested(
+  field: BoundField,
+  data: Values,
+  record: object | undefined,
+  at: string,
+  problems: Problem[],
+): unknown {
+  const merged = new Map<unknown, object>();
+  for (const { item, path, child } of nestedObjects(field, data, record)) {
+    const { fields } = field.children!.shape;
+    if (child !== undefined) merged.set(item, mergeEmbeddables(fields, item, child, at + path, problems));
+  }
+  const mergedItem = (item: unknown): unknown => merged.get(item) ?? item;
+  const value = data[field.name];
+  return Array.isArray(value) ? value.map(mergedItem) : mergedItem(value);
 }
 
 function mergeParts(

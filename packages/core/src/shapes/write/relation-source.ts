@@ -108,7 +108,7 @@ export function relatedSchema(
 
 /** True if a nested record may be null. Nothing requires a record on the side that has no column. */
 export function isNullableRecord({ nullable, ...property }: EntityProperty): boolean {
-  return ownsColumn(property) ? nullable === true : (nullable as boolean | undefined) !== false;
+  return ownsColumn(property) ? nullable === true : nullable !== false;
 }
 
 function recordSchema(meta: EntityMetadata, name: string, schema: TObject): TSchema {

@@ -103,9 +103,12 @@ export class Nested<Child extends object, Input extends object, Update extends b
  *
  * @example
  * const book = writeShape(Book, ['title']);
- * const contract = writeShape(Contract, ['fee']);
- * writeShape(Author, ['name'], { books: nested(book, { max: 20, update: true }), contract: nested(contract, { update: true }) });
- * // PATCH /authors/7 {"books":[{"id":3,"title":"Ash"},{"title":"Birch"}],"contract":{"fee":300}}
+ * writeShape(Author, ['name'], { books: nested(book, { max: 20, update: true }) });
+ * // PATCH /authors/7 {"books":[{"id":3,"title":"Ash"},{"title":"Birch"}]}
+ *
+ * // profile: () => p.oneToOne(Profile).mappedBy('user')
+ * // writeShape(User, ['name'], { profile: nested(writeShape(Profile, ['bio']), { update: true }) });
+ * // PATCH /users/7 {"profile":{"bio":"Counts"}}
  */
 export function nested<Child extends object, Input extends object, const Update extends boolean = false>(
   shape: ChildShape<Child, Input>,

@@ -250,7 +250,7 @@ type OverridesLeftOut<Entity, Overrides> = {
 type IsLeftOut<Entity, Property, Override> =
   Override extends Renamed<string, infer Source>
     ? IsLeftOut<Entity, Property, Source>
-    : Override extends string | FileField | Nested<never, object> | undefined
+    : Override extends string | FileField | { readonly shape: unknown; readonly update: boolean } | undefined
       ? [LeftOut<Entity, Property>] extends [never]
         ? false
         : true

@@ -55,8 +55,8 @@ export class WriteShape<Entity extends object, out Input extends object> {
     this.schema = schema;
     this.#sources = sources;
     const { properties } = declaredMetadata(entity);
-    const { replacement, partial } = updatesOf(entity, schema, sources, (whole) =>
-      patchOf(whole, (name) => properties[this.#propertyOf(name) as never]),
+    const { replacement, partial } = updatesOf(entity, schema, sources, (update) =>
+      patchOf(update, (name) => properties[this.#propertyOf(name) as never]),
     );
     this.replacement = replacement;
     this.partial = partial;

@@ -60,7 +60,8 @@ function faultOfChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }
     if (children === undefined) continue;
     const { target: meta, owner, shape } = children;
     const fault =
-      faultOfRecord({ ...creation, meta, input: shape, filled: owner === undefined ? [] : [owner] }) ?? faultOfChildren(creation, shape);
+      faultOfRecord({ ...creation, meta, input: shape, filled: owner === undefined ? [] : [owner] }) ??
+      faultOfChildren(creation, shape);
     if (fault !== undefined) return fault;
   }
   return undefined;
