@@ -125,7 +125,10 @@ forEachDatabase(t, { entities: [Line, Order, Trip, Ship, Hull, Engine], only: ['
       engine: { properties: { power }, required: ['power'] },
       radio: { properties: { power }, required: ['power'] },
     });
-    t.notOk('id' in Object((post as Record<string, { properties?: object }>)['hull']!.properties), 'a POST always creates');
+    t.notOk(
+      'id' in Object((post as Record<string, { properties?: object }>)['hull']!.properties),
+      'a POST always creates',
+    );
     const put = objectsOf('ShipReplacement');
     t.notOk('radio' in put, 'nothing writes it later');
     t.match(put, {
