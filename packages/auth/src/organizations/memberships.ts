@@ -1,4 +1,4 @@
-import type { EntityManager, EntityProperty } from '@mikro-orm/core';
+import type { EntityManager, EntityName, EntityProperty } from '@mikro-orm/core';
 import {
   FieldValueError,
   Forbidden,
@@ -24,6 +24,8 @@ export interface MembershipRecord {
 /** The memberships of organizations: who has which role, and what a role allows. */
 export class Memberships {
   readonly options: ResolvedOrganizations;
+  /** The entities of the invitations that the views have. */
+  readonly invitations = new Set<EntityName<object>>();
 
   constructor(options: ResolvedOrganizations) {
     this.options = options;
@@ -141,6 +143,30 @@ export class Memberships {
   /** Returns the id of the organization of a membership, an invitation, or the data of a new one. */
   organizationOf(record: object): unknown {
     return idOf((record as Readonly<Record<string, unknown>>)[this.options.name]);
+  }
+
+  /** True if an account has an address now. The user of a request may be some minutes old. */
+  hasAddress(request: FastifyRequest, account: unknown, email: string): Promise<boolean> {
+    const lookups = { id: account, [accountNamesOf(request).email]: email } as never;
+    return QuerySet.of(request.em, this.#accountOf(request)).filter(lookups).exists();
+  }
+
+  /** Deletes the open invitations of a member, so that nobody who is removed comes back by an old one. */
+  async voidInvitations(request: FastifyRequest, organization: unknown, account: unknown): Promise<void> {
+    const { em } = request;
+    const found = await QuerySet.of(em, this.#accountOf(request))
+      .filter({ id: account } as never)
+      .entity();
+    const email = (found as Readonly<Record<string, unknown>> | undefined)?.[accountNamesOf(request).email];
+    for (const entity of this.invitations) {
+      const isKnown = em.getMetadata().find(entity) !== undefined;
+      if (isKnown) await em.nativeDelete(entity, { [this.options.name]: organization, email } as never);
+    }
+  }
+
+  #accountOf({ em }: FastifyRequest): EntityName<object> {
+    const { account } = em.getMetadata().get(this.options.membership).properties as Record<string, EntityProperty>;
+    return account!.targetMeta!.class;
   }
 
   /** Locks an organization until the transaction ends, so that writes of its memberships follow one another. */

@@ -20,6 +20,7 @@ import {
 } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { accountNamesOf } from '../accounts/account-names.ts';
 import { normalizeEmail } from '../accounts/email-address.ts';
 import { EmailAddress } from '../accounts/email-field.ts';
 import type { EmailText } from '../codes/email-sender.ts';
@@ -87,6 +88,7 @@ class OrganizationInvitations {
   constructor(memberships: Memberships, entity: EntityName<object>) {
     this.#memberships = memberships;
     this.#entity = entity;
+    memberships.invitations.add(entity);
   }
 
   /** Returns the id of the organization of an invitation, or of the data of a new one. */
@@ -101,11 +103,12 @@ class OrganizationInvitations {
   }
 
   /** Throws TargetObjectAlreadyExist if an address belongs to a member. Deletes an expired invitation of the address. */
-  async makeRoom(em: EntityManager, organization: unknown, email: string): Promise<void> {
+  async makeRoom(request: FastifyRequest, organization: unknown, email: string): Promise<void> {
+    const { em } = request;
     const { membership, name } = this.#memberships.options;
     const members = QuerySet.of(em, membership).filter({
       [`${name}__id`]: organization,
-      account__email: email,
+      [`account__${accountNamesOf(request).email}`]: email,
     });
     if (await members.exists()) throw isMember();
     await this.delete(em, { [name]: organization, email, expires_at: { $lte: new Date() } });
@@ -144,6 +147,7 @@ class OrganizationInvitations {
     const { em } = request;
     const { id, email, role, invited_by } = invitation;
     const organization = this.organizationOf(invitation);
+    if (!(await this.#memberships.hasAddress(request, requireUser(request).id, email))) throw new NotFound();
     await this.#memberships.lock(em, organization);
     if ((await this.delete(em, { id, email, expires_at: { $gt: new Date() } })) === 0) throw new NotFound();
     if ((await this.#memberships.roleIn(request, organization)) !== undefined) return;
@@ -218,7 +222,7 @@ export function sentInvitations(
 
     override async performCreate(request: FastifyRequest, data: never): Promise<object> {
       const email = normalizeEmail((data as Invitation).email);
-      await invitations.makeRoom(request.em, invitations.organizationOf(data), email);
+      await invitations.makeRoom(request, invitations.organizationOf(data), email);
       const invitation = await super.performCreate(request, { ...(data as object), email });
       // Checked only now, because the role may be the default of its column. An error rolls the write back.
       await invitations.requireGrants(request, invitation);

@@ -245,6 +245,7 @@ export class Organizations<Organization extends object, Membership extends objec
         // Checked only now, because the role may be the default of its column. An error rolls the write back.
         memberships.requireCovers(giver, (member as MembershipRecord).role);
         note(request, 'auth.member_added', member as MembershipRecord, {});
+        await memberships.voidInvitations(request, organizationOf(member), (member as MembershipRecord).account.id);
         return member;
       }
 
@@ -266,6 +267,7 @@ export class Organizations<Organization extends object, Membership extends objec
           const isSelf = member.account.id === requireUser(request).id;
           if (!isSelf) memberships.requireCovers(await giverOf(request, organization), member.role);
           note(request, 'auth.member_removed', member, {});
+          await memberships.voidInvitations(request, organization, member.account.id);
           await super.performDestroy(request, member);
         });
       }

@@ -20,8 +20,17 @@ export function isTotpCode(text: string): boolean {
   return CODE.test(text);
 }
 
-/** Returns the number of the time step that a code belongs to; undefined if it is wrong, or of another time. */
-export function totpStepOf(secret: string, code: string, nowMs: number): number | undefined {
-  const delta = new TOTP({ ...SETTINGS, secret }).validate({ token: code, timestamp: nowMs, window: WINDOW });
-  return delta === null ? undefined : Math.floor(nowMs / 1000 / SETTINGS.period) + delta;
+/**
+ * Returns the number of the time step that a code belongs to; undefined if it is wrong, or of another time. Two steps may
+ * have the same code: then it belongs to the first one that is not used.
+ *
+ * @param lastStep the last step whose code was used; null for none
+ */
+export function totpStepOf(secret: string, code: string, nowMs: number, lastStep: number | null): number | undefined {
+  const totp = new TOTP({ ...SETTINGS, secret });
+  const now = Math.floor(nowMs / 1000 / SETTINGS.period);
+  const steps = Array.from({ length: 2 * WINDOW + 1 }, (_, index) => now - WINDOW + index);
+  return steps
+    .filter((step) => lastStep === null || step > lastStep)
+    .find((step) => totp.validate({ token: code, timestamp: step * SETTINGS.period * 1000, window: 0 }) !== null);
 }

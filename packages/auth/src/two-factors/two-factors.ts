@@ -9,6 +9,9 @@ import type { TwoFactorEntity, TwoFactorModel } from './two-factor-contract.ts';
 /** The kind of second factor that was used. */
 export type UsedFactor = 'totp' | 'recovery_code';
 
+/** Ten recovery codes can be used at once. */
+const MAX_ATTEMPTS = 10;
+
 /** The update that uses a right code up, unless another request has done so. */
 interface CodeUse {
   readonly factor: UsedFactor;
@@ -89,12 +92,16 @@ export class TwoFactors {
     code: string,
     admit: () => Promise<unknown>,
   ): Promise<UsedFactor | undefined> {
-    const factor = await this.#confirmed(em, account);
-    const use =
-      factor && (isTotpCode(code) ? this.#totp(factor, account, code) : this.#recoveryCode(factor, account, code));
-    if (use === undefined) return undefined;
-    await admit();
-    return (await this.#update(em, account, use.condition, use.changes)) ? use.factor : undefined;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const factor = await this.#confirmed(em, account);
+      const use =
+        factor && (isTotpCode(code) ? this.#totp(factor, account, code) : this.#recoveryCode(factor, account, code));
+      if (use === undefined) return undefined;
+      await admit();
+      if (await this.#update(em, account, use.condition, use.changes)) return use.factor;
+      // Another request has used this code, or another one: then this one is still right.
+    }
+    return undefined;
   }
 
   async remove(em: EntityManager, account: number): Promise<void> {
@@ -125,9 +132,11 @@ export class TwoFactors {
     return { factor: 'recovery_code', condition: { recovery_codes }, changes: { recovery_codes: left } };
   }
 
-  #stepOf({ secret: sealed }: TwoFactorEntity, account: number, code: string): number | undefined {
+  #stepOf({ secret: sealed, last_step }: TwoFactorEntity, account: number, code: string): number | undefined {
     const secret = this.#box.open(sealed, subjectOf(account));
-    return secret === undefined || !isTotpCode(code) ? undefined : totpStepOf(secret, code, Date.now());
+    return secret === undefined || !isTotpCode(code)
+      ? undefined
+      : totpStepOf(secret, code, Date.now(), last_step ?? null);
   }
 
   async #confirmed(em: EntityManager, account: number): Promise<TwoFactorEntity | undefined> {

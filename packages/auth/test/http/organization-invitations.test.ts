@@ -27,6 +27,13 @@ class Invitations extends clubs.InvitationViewSet(ClubInvitation, {
     return { subject: `Join ${name}`, content: `https://app.example.com/invitations/${String(id)} as ${role}` };
   },
 }) {}
+class Added extends clubs.MembershipViewSet({
+  write: {
+    create: writeShape(ClubMember, ['role'], { account: 'account.email' }),
+    update: writeShape(ClubMember, ['role']),
+  },
+  operations: ['create'],
+}) {}
 class Received extends clubs.ReceivedInvitationViewSet(ClubInvitation) {}
 
 function addRoutes(app: FastifyInstance): void {
@@ -34,6 +41,7 @@ function addRoutes(app: FastifyInstance): void {
     .register('clubs', Clubs)
     .register('clubs/:club/members', Members)
     .register('clubs/:club/invitations', Invitations)
+    .register('clubs/:club/added', Added)
     .register('invitations', Received);
   void app.register(router.plugin);
 }
@@ -265,6 +273,37 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await roleOf(id, bob), undefined);
   });
 
+  t.test('nobody who is removed comes back by an old invitation', async (t) => {
+    const { id, path, members } = await club('owner');
+    const [owner] = members;
+    const bob = await person();
+    const json = { email: bob.email, role: 'manager' };
+    const other = await club('owner');
+    const elsewhere = await send(other.members[0]!, 'POST', `${other.path}/invitations`, json);
+    const made = (await send(owner!, 'POST', `${path}/invitations`, json)).body.id;
+    // Meanwhile the person became a member in another way.
+    const em = orm.em.fork();
+    const row = em.create(ClubMember, { club: id, account: bob.id, role: 'guest' });
+    await em.flush();
+    t.equal((await send(owner!, 'DELETE', `${path}/members/${row.id}`)).status, 204);
+    t.equal((await send(bob, 'POST', `/invitations/${made}/accept`)).status, 404);
+    t.equal(await roleOf(id, bob), undefined);
+    t.match((await send(bob, 'GET', '/invitations')).body.results, [{ id: elsewhere.body.id }], 'of another club');
+    t.equal((await send(owner!, 'POST', `${path}/invitations`, json)).status, 201, 'but may be invited again');
+    const added = await send(owner!, 'POST', `${path}/added`, { account: bob.email, role: 'guest' });
+    t.equal(added.status, 201);
+    t.equal(await count(id), 0, 'a member needs none');
+  });
+
+  t.test('a similar address is another one', async (t) => {
+    const { path, members } = await club('owner');
+    const name = `alice${++people}@example.com`;
+    for (const email of [name, name.slice(1), `x${name}`, name.replace('@', '+1@'), `${name}.uk`]) {
+      const sent = await send(members[0]!, 'POST', `${path}/invitations`, { email, role: 'guest' });
+      t.equal(sent.status, 201, email);
+    }
+  });
+
   t.test('the last owner invites an owner, and can then leave', async (t) => {
     const { id, path, members } = await club('owner');
     const bob = await person();
@@ -388,6 +427,26 @@ t.test('one user sends a bounded number of invitations a day, to whatever addres
   t.match(await invite(bob, other, 'five', 'throttled'), { status: 429 }, 'throttles of the class');
   const received = () => app.request('GET', '/api/received', { headers: bob });
   t.same([(await received()).status, (await received()).status], [200, 429]);
+});
+
+t.test('an address that the account had until now accepts nothing', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const app = await startApp(t, orm, { userCacheSeconds: 60 }, addRoutes);
+  const person = async (email: string) => {
+    const { id } = await app.addAccount(email);
+    return { id, authorization: `Bearer ${app.app.auth.issueToken({ id, email, name: 'Ann', role: null })}` };
+  };
+  const [ann, bob] = [await person('ann@example.com'), await person('bob@example.com')];
+  const club = (await app.post('/api/clubs', { name: 'Go' }, { authorization: ann.authorization })).body['id'] as never;
+  const headers = { authorization: bob.authorization };
+  t.equal((await app.request('GET', '/api/invitations', { headers })).status, 200, 'the user is cached');
+  await orm.em.fork().nativeUpdate(Account, { id: bob.id }, { email: 'new@example.com' });
+  const json = { email: 'bob@example.com', role: 'guest' };
+  const by = { authorization: ann.authorization };
+  const made = await app.post(`/api/clubs/${String(club)}/invitations`, json, by);
+  const path = `/api/invitations/${String(made.body['id'])}/accept`;
+  t.equal((await app.request('POST', path, { headers })).status, 404);
+  t.equal(await orm.em.fork().count(ClubMember, { account: { id: bob.id } }), 0);
 });
 
 t.test('invitations need users with an address, and a mailer', async (t) => {

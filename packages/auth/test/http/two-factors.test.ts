@@ -53,6 +53,20 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     return { id, token, secret, uri, codes };
   };
 
+  t.test('two recovery codes at the same time are both right', async (t) => {
+    const { codes } = await enrol('both');
+    const tokens = [await attempt('both'), await attempt('both'), await attempt('both')];
+    const answers = await Promise.all(tokens.map((token, index) => second(token, codes[index]!)));
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    const [again, other] = [await attempt('both'), await attempt('both')];
+    const twice = await Promise.all([second(again, codes[3]!), second(other, codes[3]!)]);
+    t.same(new Set(twice.map(({ status }) => status)), new Set([200, 401]), 'one code at the same time is not');
+    t.equal((await second(await attempt('both'), codes[0]!)).status, 401);
+  });
+
   t.test('an account without two factors logs in as before', async (t) => {
     await app.addAccount('plain@example.com');
     const answer = await login('plain');
