@@ -206,6 +206,8 @@ export interface ApiKeyOptions {
   readonly entity: ApiKeySchema;
   /** The beginning of every key: up to 20 letters and digits. Default: `key`. */
   readonly prefix?: string;
+  /** The most keys of one account, expired ones included. Another one gives 409. Default: 100. At most 1000. */
+  readonly maxPerAccount?: number;
 }
 
 /** Two factors, with further options. */
@@ -422,13 +424,24 @@ function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
 /** With API keys, a custom version of these steps would have to know what a key may do. */
 const KEYLESS_STEPS = ['authenticate', 'retrieveUser', 'storeUser'] as const;
 
+/** The list of keys, and the notice about a new password, have all of them. */
+const MOST_API_KEYS = 1000;
+
 function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOptions> | undefined {
   if (apiKeys === undefined) return undefined;
   const step = KEYLESS_STEPS.find((name) => options[name] !== undefined);
   if (step !== undefined) throw new ImproperlyConfigured(`auth: option "apiKeys" needs the default of "${step}"`);
-  const given = resolveEntityOption<ApiKeyOptions>('apiKeys', apiKeys, ['entity', 'prefix'], 'API keys');
-  const { entity, prefix = 'key' } = given;
-  if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix };
+  const given = resolveEntityOption<ApiKeyOptions>(
+    'apiKeys',
+    apiKeys,
+    ['entity', 'prefix', 'maxPerAccount'],
+    'API keys',
+  );
+  const { entity, prefix = 'key', maxPerAccount = 100 } = given;
+  if (!Number.isInteger(maxPerAccount) || maxPerAccount < 1 || maxPerAccount > MOST_API_KEYS) {
+    throw wrongOption('auth', 'apiKeys.maxPerAccount', `a whole number from 1 to ${MOST_API_KEYS}`, maxPerAccount);
+  }
+  if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix, maxPerAccount };
   throw wrong('apiKeys', 'an entity, or { entity, prefix } with a prefix of letters and digits', prefix);
 }
 

@@ -163,6 +163,32 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     );
   });
 
+  t.test('what waits for a subscription that is disabled is not lost', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, () => 204);
+    const app = await testApp(t, orm, [new Router().register('webhooks', Webhooks)]);
+    const headers = { 'x-user': 'Ada' };
+    const url = `${address}/a`;
+    const made = await app.inject({ method: 'POST', url: '/webhooks', payload: { url, event_types: ['a'] }, headers });
+    const { id } = made.json<{ id: string }>();
+    const later = new Date(Date.now() + HOUR_MS);
+    await em().nativeUpdate(WebhookSubscription, { id }, { failures: 50, rests_until: later });
+    work(t);
+    for (let each = 0; each < 3; each++) await emit({ em: em() }, 'a', { each }, { subject: 'S/1' });
+    await until(async () => (await count({ type: DELIVERY, status: 'waiting' })) === 3);
+    await em().nativeUpdate(WebhookSubscription, { id }, { is_enabled: false, rests_until: null });
+    await em().nativeUpdate(OutboxEvent, { type: DELIVERY }, { due_at: new Date() });
+    await until(async () => (await count({ type: DELIVERY, status: 'waiting' })) === 0);
+    t.equal(await count({ type: DELIVERY, status: 'dead', last_error: 'the subscription is disabled' }), 3);
+    t.equal(got.length, 0);
+    const change = { method: 'PATCH', url: `/webhooks/${id}`, payload: { is_enabled: true }, headers } as const;
+    t.equal((await app.inject(change)).statusCode, 200);
+    const payload = { since: new Date(Date.now() - HOUR_MS).toISOString() };
+    const again = await app.inject({ method: 'POST', url: `/webhooks/${id}/send-again`, payload, headers });
+    t.match(again.json(), { count: 3 });
+    await until(() => got.length === 3);
+  });
+
   t.test('Retry-After puts off all deliveries of the subscription', async (t) => {
     await orm.schema.clear();
     const { address, got } = await receiver(t, () => [429, { 'retry-after': '1800' }]);

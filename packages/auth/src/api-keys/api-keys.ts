@@ -1,6 +1,6 @@
 import { hash as hashText, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
-import { inTransaction, QuerySet, type RecordFinder, retryLost } from '@viewset/core';
+import { inTransaction, QuerySet, type RecordFinder, retryLost, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { AccountUser } from '../accounts/accounts.ts';
 import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
@@ -79,6 +79,7 @@ interface ApiKeyParts {
   /** The ORM's global entity manager. */
   readonly em: EntityManager;
   readonly prefix: string;
+  readonly maxPerAccount: number;
   readonly owned: OwnedRecords<ApiKeyEntity>;
 }
 
@@ -90,13 +91,15 @@ export class ApiKeys {
   readonly #model: ApiKeyModel;
   readonly #em: EntityManager;
   readonly #prefix: string;
+  readonly #maxPerAccount: number;
   readonly #pattern: RegExp;
   readonly #keys: RecordFinder<ApiKeyEntity, ApiKeyRow>;
 
-  constructor({ model, em, prefix, owned }: ApiKeyParts) {
+  constructor({ model, em, prefix, maxPerAccount, owned }: ApiKeyParts) {
     this.#model = model;
     this.#em = em;
     this.#prefix = prefix;
+    this.#maxPerAccount = maxPerAccount;
     this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{${API_KEY_ID_LENGTH}})_([\\w-]{43})$`);
     this.#keys = owned.finder(owned.projection<ApiKeyRow>(['hash', 'expires_at', 'last_used_at', 'scopes']));
   }
@@ -116,7 +119,7 @@ export class ApiKeys {
     return new ApiKeyUser(ownerOf(row), { id, scopes: scopesIn(row.scopes) });
   }
 
-  /** Makes a key. The text is not stored anywhere. */
+  /** Makes a key. The text is not stored anywhere. Throws TargetObjectAlreadyExist if the account has as many as it may. */
   async create(request: FastifyRequest, accountId: number, fields: NewApiKey): Promise<ShownApiKey & { key: string }> {
     const id = randomBytes(API_KEY_ID_LENGTH / 2).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -124,6 +127,8 @@ export class ApiKeys {
     const data = { id, account: accountId, name, scopes, expires_at: expiresAt, hash: hashOf(secret) };
     const created = await inTransaction(request, async () => {
       const { em } = request;
+      const others = QuerySet.of(em, this.#model.entity).filter({ account__id: accountId });
+      if ((await others.count()) >= this.#maxPerAccount) throw tooMany(this.#maxPerAccount);
       const key = em.create(this.#model.entity, { ...data, last_used_at: null, created_at: new Date() } as never);
       await em.persist(key).flush();
       return key;
@@ -179,7 +184,11 @@ export class ApiKeys {
 export function apiKeysOf({ orm: { em }, orm, model: account, options: { apiKeys, me } }: Wiring): ApiKeys | undefined {
   if (apiKeys === undefined) return undefined;
   const model = checkApiKey(orm, apiKeys.entity, account);
-  return new ApiKeys({ model, em, prefix: apiKeys.prefix, owned: new OwnedRecords(model, account, em, me?.read) });
+  return new ApiKeys({ model, em, ...apiKeys, owned: new OwnedRecords(model, account, em, me?.read) });
+}
+
+function tooMany(most: number): TargetObjectAlreadyExist {
+  return new TargetObjectAlreadyExist(`An account can have ${most} API keys; revoke one first`);
 }
 
 function hashOf(secret: string): string {

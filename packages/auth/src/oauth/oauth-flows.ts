@@ -8,6 +8,7 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 
 /** How long a user may take at the service. */
 const LIFETIME_SECONDS = 600;
+const CLOCK_MS = 60_000;
 const SUBJECT = 'oauth flow';
 /** Each flow has a cookie of its own, so that several tabs can log in at once. */
 const COOKIE_PREFIX = 'oauth_state_';
@@ -16,7 +17,8 @@ const MAX_FLOWS = 4;
 
 /**
  * Logins with other services that have begun. A flow is stored encrypted in a cookie, so that only the browser that
- * began it can end it. The store ensures that it ends only once.
+ * began it can end it. The store ensures that it ends only once. It only gets flows that end, so that nobody fills it by
+ * beginning many.
  */
 export class OAuthFlows {
   readonly #store: Store;
@@ -30,15 +32,14 @@ export class OAuthFlows {
     this.#path = path;
   }
 
-  async begin(
+  begin(
     request: FastifyRequest,
     reply: FastifyReply,
     begun: Pick<OAuthFlow, 'provider' | 'redirectUri' | 'postsForm' | 'returnTo' | 'link'>,
-  ): Promise<OAuthFlow> {
+  ): OAuthFlow {
     const [state, nonce, verifier] = [randomText(), randomText(), randomText()];
     const expiresAt = Date.now() + LIFETIME_SECONDS * 1000;
     const flow = { ...begun, state, nonce, verifier, expiresAt };
-    await this.#store.put(keyOf(flow), flow.provider, LIFETIME_SECONDS * 1000);
     this.#makeRoom(request, reply);
     const sealed = this.#box.seal(JSON.stringify(flow), SUBJECT);
     setCookie(request, reply, this.#cookie(request, nameOf(state), flow), sealed, LIFETIME_SECONDS);
@@ -57,8 +58,11 @@ export class OAuthFlows {
 
   /** Ends a flow. Throws Unauthorized if there is none, it is late, or it has ended before. */
   async end(request: FastifyRequest, reply: FastifyReply, flow: OAuthFlow | undefined): Promise<OAuthFlow> {
-    const isTimely = flow !== undefined && flow.expiresAt > Date.now();
-    if (!isTimely || (await this.#store.take(keyOf(flow), flow.provider, 1)).outcome !== 'matched') throw isOver();
+    const leftMs = (flow?.expiresAt ?? 0) - Date.now();
+    if (flow === undefined || leftMs <= 0) throw isOver();
+    // Kept somewhat longer than the flow, because the clocks of processes differ.
+    const isFirst = await this.#store.put(keyOf(flow), 'ended', leftMs + CLOCK_MS, { onlyIfAbsent: true });
+    if ((isFirst as unknown) !== true) throw isOver();
     // With a page to return to, the cookie stays: a reload of the callback goes back to the page.
     if (flow.returnTo === undefined) setCookie(request, reply, this.#cookie(request, nameOf(flow.state), flow), '', 0);
     return flow;

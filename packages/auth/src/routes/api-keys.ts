@@ -66,7 +66,7 @@ export function apiKeyRoutes({ apiKeys, permissions, proveRecently }: ApiKeyPart
       body: API_KEY_BODY,
       status: 201,
       answer: NEW_API_KEY,
-      errors: [...shared.errors, 429],
+      errors: [...shared.errors, 409, 429],
       async handler(request: FastifyRequest, reply: FastifyReply) {
         const body = readBody(request.body);
         const fields = newKey(body, permissions);

@@ -221,7 +221,7 @@ async function begin(
 ): Promise<string> {
   const redirectUri = `${originOf(parts, request)}${publicPath(request, parts.path)}/${name}/callback`;
   const { postsForm } = protocol;
-  const flow = await parts.flows.begin(request, reply, { provider: name, redirectUri, postsForm, returnTo, link });
+  const flow = parts.flows.begin(request, reply, { provider: name, redirectUri, postsForm, returnTo, link });
   return (await reach(() => protocol.authorizationUrl(flow))).href;
 }
 

@@ -341,6 +341,26 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
     t.equal(await make(app, token, { password: PASSWORD }), 429, 'guesses count as wrong passwords');
   });
 
+  t.test('an account has a bounded number of keys', async (t) => {
+    const few = await startApp(t, orm, { apiKeys: { entity: ApiKey, maxPerAccount: 3 } });
+    const [ann, bob] = await Promise.all(
+      ['few1@example.com', 'few2@example.com'].map(async (email) => {
+        await few.addAccount(email);
+        return few.login(email);
+      }),
+    );
+    for (const status of [201, 201, 201, 409]) t.equal(await make(few, ann!), status);
+    t.equal(await make(few, bob!), 201, 'of each account');
+    const by = { authorization: `Bearer ${ann!}` };
+    const [key] = (await few.request('GET', '/auth/api-keys', { headers: by })).body as never as { id: string }[];
+    t.equal((await few.request('DELETE', `/auth/api-keys/${key!.id}`, { headers: by })).status, 204);
+    t.equal(await make(few, ann!), 201);
+    for (const maxPerAccount of [0, 1001, 1.5, '5']) {
+      const wrong = startApp(t, orm, { apiKeys: { entity: ApiKey, maxPerAccount } as never });
+      await t.rejects(wrong, { message: /"apiKeys.maxPerAccount" must be a whole number from 1 to 1000/ });
+    }
+  });
+
   t.test('without sessions the token contains the time of the login', async (t) => {
     await app.addAccount('bob@example.com');
     const token = await without.login('bob@example.com');

@@ -283,6 +283,23 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await browser.get(callback.href)).status, 200, 'the mixed-up one has ended nothing');
   });
 
+  t.test('beginning many logins stores nothing', async (t) => {
+    const puts: string[] = [];
+    const counting = new (class extends MemoryStore {
+      override put(...[key, ...rest]: Parameters<MemoryStore['put']>) {
+        puts.push(key);
+        return super.put(key, ...rest);
+      }
+    })();
+    t.teardown(() => counting.close());
+    const own = await startApp(t, orm, { ...options, store: counting });
+    for (let each = 0; each < 5; each++) {
+      const begun = await fetch(`${own.app.listeningOrigin}/auth/oauth/main`, { redirect: 'manual' });
+      t.equal(begun.status, 302);
+    }
+    t.strictSame(puts, []);
+  });
+
   t.test('a callback that comes late is refused', async () => {
     const browser = new Navigator();
     const callback = await callbackOf(browser);

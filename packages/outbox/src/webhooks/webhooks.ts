@@ -5,7 +5,7 @@ import { storeEvents } from '../emit.ts';
 import { withLane } from '../lanes.ts';
 import { OutboxEvent, STORED } from '../outbox-event.ts';
 import { type EventHandler, type EventHandlers, type HandledEvent, INTERNAL, matches } from '../worker/handlers.ts';
-import { PutOff, RetryLater } from '../worker/retry-later.ts';
+import { PutOff, RetryLater, Undeliverable } from '../worker/retry-later.ts';
 import { DELIVERY, type Delivery, deliveryOf, fanOutOf } from './deliveries.ts';
 import { post } from './post.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -93,8 +93,10 @@ export function webhooks(options: WebhookOptions): EventHandlers {
   };
   const deliver: EventHandler = async ({ payload }, { em, signal }) => {
     const { subscription: id, event } = payload as Delivery;
-    const subscription = await em.findOne(WebhookSubscription, { id, is_enabled: true }, STORED);
+    const subscription = await em.findOne(WebhookSubscription, { id }, STORED);
     if (subscription === null) return;
+    // Kept, so that the owner can have it sent again.
+    if (!subscription.is_enabled) throw new Undeliverable('the subscription is disabled');
     // The rest may have begun while this delivery waited for its place.
     const restsUntil = subscription.rests_until?.getTime() ?? 0;
     if (restsUntil > Date.now()) throw new PutOff('the subscription rests', restsUntil);

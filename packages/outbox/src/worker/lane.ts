@@ -7,7 +7,7 @@ import type { Head } from './first-waiting.ts';
 import { matches } from './handlers.ts';
 import { type Claim, type Leases, type Look, MAX_CLAIMED } from './leases.ts';
 import type { ResolvedWorkerOptions } from './options.ts';
-import { PutOff, retryTimeOf } from './retry-later.ts';
+import { PutOff, retryTimeOf, Undeliverable } from './retry-later.ts';
 import { within } from './within.ts';
 import { WorkerStopped } from './worker-stopped.ts';
 
@@ -347,7 +347,7 @@ export class Lane {
     const last_error = String(error instanceof Error ? error.message : error)
       .replaceAll('\0', '')
       .slice(0, MAX_ERROR_LENGTH);
-    const isDead = attempts >= maxAttempts;
+    const isDead = error instanceof Undeliverable || attempts >= maxAttempts;
     const { id, type } = event;
     log.warn({ err: error, id, type, attempts }, isDead ? 'an event is a dead letter' : 'an event was not delivered');
     if (isDead) return this.#note(event, { status: 'dead', attempts, last_error });

@@ -15,6 +15,11 @@ export class PutOff extends RetryLater {
   override readonly name = 'PutOff';
 }
 
+/** A failure that no further attempt can mend: the event is a dead letter at once. */
+export class Undeliverable extends Error {
+  override readonly name = 'Undeliverable';
+}
+
 /** The earliest time of the next attempt that an error asks for; 0 if it asks for none. */
 export function retryTimeOf(error: unknown): number {
   return error instanceof RetryLater ? error.retryAt : 0;
