@@ -232,11 +232,14 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
 /** Makes the mails of the application's views. */
 function sendersOf(
   { mailer, keyFor }: ResolvedAuthOptions,
-  { mails, codes }: { readonly mails: Mails; readonly codes: VerificationCodes },
+  { mails }: { readonly mails: Mails },
   store: Store,
   instance: AuthInstance,
 ): CountedMails {
-  const counted = new CountedMails({ mails, codes, store, keys: keyFor('mails of users') });
+  const keys = keyFor('mails of users');
+  // With other keys these mails have counters of their own: users who invite an address use up none of its codes.
+  const counters = new VerificationCodes(store, keys.for('addresses').keys);
+  const counted = new CountedMails({ mails, counters, store, keys });
   if (mailer !== undefined) provideMails(instance, counted);
   return counted;
 }

@@ -53,6 +53,24 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
     });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
+  t.test('a client goes on after a restart of the server, with the session that it had elsewhere', async (t) => {
+    const session = '7a1f0c66-6c0e-4b3c-9d1c-0d2f6f0f3a11';
+    const accept = 'application/json';
+    const stale = { accept, 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' };
+    t.match((await post(list, stale)).json(), { result: { tools: Array } });
+    const call = { jsonrpc: '2.0', id: 2, method: 'tools/call' };
+    const get = { ...call, params: { name: 'get', arguments: { resource: 'books', id: 1 } } };
+    t.match((await post(get, stale)).json(), { result: { content: Array } });
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answer = await app.inject({ method, url: '/mcp', headers: { ...stale, accept: 'text/event-stream' } });
+      t.match([answer.statusCode, answer.headers.allow], [405, 'POST, OPTIONS'], `${method}: there is no session`);
+    }
+    const again = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const initialize = await post({ jsonrpc: '2.0', id: 3, method: 'initialize', params: again }, stale);
+    t.match(initialize.json(), { result: { protocolVersion: '2025-06-18' } });
+    t.notOk('mcp-session-id' in initialize.headers);
+  });
+
   t.test('clients of earlier revisions get the same', async (t) => {
     const { client, call } = await connect(t, url, '7', 'legacy');
     t.equal(client.getNegotiatedProtocolVersion(), '2025-11-25');

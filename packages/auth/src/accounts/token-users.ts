@@ -4,6 +4,8 @@ import type { AccountUser } from './accounts.ts';
 import type { AuthPayload, RetrieveUser } from '../tokens/authentication.ts';
 import type { UserSource } from './cached-users.ts';
 
+const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 type Payload = AuthPayload | null | undefined;
 
 /**
@@ -54,6 +56,8 @@ export class TokenUsers {
   }
 
   async #ofSession(request: FastifyRequest, session: string, id: unknown): Promise<AccountUser | null> {
+    // Another program may have signed the token. No query takes every text as an id.
+    if (!SESSION_ID.test(session)) return null;
     const user = await this.#sessions!.user(request, session);
     if (user === null || user.id !== id) return null;
     this.#current.set(request, session);

@@ -7,7 +7,8 @@ import type { CountedSend, VerificationCodes } from './verification-codes.ts';
 
 export interface CountedMailParts {
   readonly mails: Mails;
-  readonly codes: VerificationCodes;
+  /** Counts the mails to each address. */
+  readonly counters: VerificationCodes;
   readonly store: Store;
   readonly keys: KeyRing;
 }
@@ -23,16 +24,16 @@ const DAY_MS = 86_400_000;
 const TOO_MANY = 'Too many mails were sent to this address; try again later';
 const SENT_TOO_MANY = 'You have sent too many invitations; try again later';
 
-/** The mails that views send, counted together with codes. */
+/** The mails that views send for users. They are counted separately from codes, which nobody else can use up then. */
 export class CountedMails {
   readonly #mails: Mails;
-  readonly #codes: VerificationCodes;
+  readonly #counters: VerificationCodes;
   readonly #store: Store;
   readonly #keys: KeyRing;
 
-  constructor({ mails, codes, store, keys }: CountedMailParts) {
+  constructor({ mails, counters, store, keys }: CountedMailParts) {
     this.#mails = mails;
-    this.#codes = codes;
+    this.#counters = counters;
     this.#store = store;
     this.#keys = keys;
   }
@@ -52,12 +53,12 @@ export class CountedMails {
     const uncount = sender === undefined ? undefined : await this.#count(sender);
     let stamp: CountedSend | undefined;
     try {
-      stamp = await this.#codes.countSend(email, TOO_MANY);
+      stamp = await this.#counters.countSend(email, TOO_MANY);
       await this.#mails.send(email, await write());
     } catch (error) {
       try {
         await uncount?.();
-        if (stamp !== undefined) await this.#codes.uncountSend(email, stamp);
+        if (stamp !== undefined) await this.#counters.uncountSend(email, stamp);
       } catch (cause) {
         request.log.warn({ err: cause }, 'a mail that was not sent could not be uncounted');
       }

@@ -294,7 +294,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.teardown(() => counting.close());
     const own = await startApp(t, orm, { ...options, store: counting });
     for (let each = 0; each < 5; each++) {
-      const begun = await fetch(`${own.app.listeningOrigin}/auth/oauth/main`, { redirect: 'manual' });
+      const begun = await fetch(`${own.app.listeningOrigin}/auth/oauth/github`, { redirect: 'manual' });
       t.equal(begun.status, 302);
     }
     t.strictSame(puts, []);

@@ -295,6 +295,19 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await count(id), 0, 'a member needs none');
   });
 
+  t.test('many invitations of an address use up none of its codes', async (t) => {
+    const { email } = await person();
+    const statuses: number[] = [];
+    for (let each = 0; each < 6; each++) {
+      const { path, members } = await club('owner');
+      statuses.push((await send(members[0]!, 'POST', `${path}/invitations`, { email, role: 'guest' })).status);
+    }
+    t.same(statuses, [201, 201, 201, 201, 201, 429]);
+    for (const status of [200, 200, 200, 200, 200, 429]) {
+      t.equal((await app.post('/auth/send-verification-email', { email })).status, status);
+    }
+  });
+
   t.test('a similar address is another one', async (t) => {
     const { path, members } = await club('owner');
     const name = `alice${++people}@example.com`;

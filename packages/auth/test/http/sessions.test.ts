@@ -415,6 +415,17 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.equal((await app.get('/me', hers.access_token)).status, 401);
   });
 
+  t.test('a token whose session has no id of ours is no longer valid', async (t) => {
+    const { access_token } = await loginForBody(await newAccount());
+    const [header = '', payload] = access_token.split('.');
+    const fields = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
+    for (const sid of ['x', '', 'a\0b', '1', "' or 1=1", '0'.repeat(36), 'f'.repeat(3000)]) {
+      const content = `${Buffer.from(JSON.stringify({ ...fields, sid })).toString('base64url')}.${payload}`;
+      const signature = createHmac('sha256', SECRET).update(content).digest('base64url');
+      t.equal((await app.get('/me', `${content}.${signature}`)).status, 401, sid);
+    }
+  });
+
   t.test('a login over a Unix socket, which has no address', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'viewset-'));
     const socketPath = join(folder, 'socket');
