@@ -154,13 +154,11 @@ export class Memberships {
   /** Deletes the open invitations of a member, so that nobody who is removed comes back by an old one. */
   async voidInvitations(request: FastifyRequest, organization: unknown, account: unknown): Promise<void> {
     const { em } = request;
-    const found = await QuerySet.of(em, this.#accountOf(request))
-      .filter({ id: account } as never)
-      .entity();
+    const found = await QuerySet.of(em, this.#accountOf(request)).filter({ id: account }).entity();
     const email = (found as Readonly<Record<string, unknown>> | undefined)?.[accountNamesOf(request).email];
     for (const entity of this.invitations) {
       const isKnown = em.getMetadata().find(entity) !== undefined;
-      if (isKnown) await em.nativeDelete(entity, { [this.options.name]: organization, email } as never);
+      if (isKnown) await em.nativeDelete(entity, { [this.options.name]: organization, email });
     }
   }
 
