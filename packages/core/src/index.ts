@@ -203,7 +203,7 @@ export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './
 
 export { tenant, type Tenants } from './tenants/tenant.ts';
 export type { TenantOptions } from './tenants/tenant-options.ts';
-export { forkForTenant, keepTenant, keptKey } from './tenants/kept-tenant.ts';
+export { forkForTenant, forkForAllTenants, keepTenant, keptKey, tenantProperty } from './tenants/kept-tenant.ts';
 export { ALL_TENANTS, type TenantKey } from './tenants/tenant-scope.ts';
 
 export { clientNetwork } from './throttle/client-address.ts';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
 import type { MikroORM as MongoORM } from '@mikro-orm/mongodb';
+import { recordQueries } from './expect-queries.ts';
 
 /**
  * The databases that tests can run on.
@@ -26,6 +27,26 @@ const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL'
 export interface OrmOptions {
   readonly entities: readonly (EntityClass<AnyEntity> | EntitySchema)[];
   readonly orm: Partial<Options>;
+  readonly schema: SchemaOption;
+}
+
+/** How the database gets its tables: from the entities, by migrations, or by a function. */
+export type SchemaOption = 'entities' | 'migrations' | ((orm: MikroORM) => Promise<unknown>);
+
+/** @throws Error for an unknown option, and if there are no migrations */
+async function makeSchema(orm: MikroORM, schema: SchemaOption): Promise<void> {
+  if (schema === 'entities') return orm.schema.create();
+  if (typeof schema === 'function') return void (await schema(orm));
+  if (schema !== 'migrations') {
+    throw new Error(`testApp: "schema" must be entities, migrations or a function, but got ${String(schema)}`);
+  }
+  const pending = await orm.migrator.getPending();
+  if (pending.length === 0) {
+    throw new Error(
+      'testApp: "schema" is migrations, but the ORM finds none: give orm: { extensions: [Migrator], migrations: { path: … } }',
+    );
+  }
+  await orm.migrator.up();
 }
 
 /** An ORM on its own empty database. */
@@ -114,14 +135,15 @@ async function createMongo(): Promise<EmptyDatabase> {
   return { url, drop };
 }
 
-async function openSqlite({ entities, orm: given }: OrmOptions): Promise<OpenDatabase> {
+async function openSqlite({ entities, orm: given, schema }: OrmOptions): Promise<OpenDatabase> {
   const { MikroORM } = await import('@mikro-orm/sqlite');
   const orm = await MikroORM.init({ ...given, dbName: ':memory:', entities: [...entities] } as object);
-  await orm.schema.create();
-  return { orm, drop: () => orm.close(true) };
+  const drop = (): Promise<void> => orm.close(true);
+  await makeOrDrop(orm, schema, drop);
+  return { orm, drop };
 }
 
-async function openMongo({ entities, orm: given }: OrmOptions): Promise<OpenDatabase> {
+async function openMongo({ entities, orm: given, schema }: OrmOptions): Promise<OpenDatabase> {
   const [{ MikroORM }, { MongoExtension }] = await Promise.all([
     import('@mikro-orm/mongodb'),
     import('@viewset/mongodb'),
@@ -129,8 +151,18 @@ async function openMongo({ entities, orm: given }: OrmOptions): Promise<OpenData
   const clientUrl = urlOfDatabase(serverUrl('mongodb'), freshName());
   const extensions = [MongoExtension];
   const orm = await MikroORM.init({ extensions, ...given, clientUrl, entities: [...entities] } as object);
-  await orm.schema.create();
-  return { orm, drop: () => dropMongo(orm) };
+  const drop = (): Promise<void> => dropMongo(orm);
+  await makeOrDrop(orm, schema, drop);
+  return { orm, drop };
+}
+
+async function makeOrDrop(orm: MikroORM, schema: SchemaOption, drop: () => Promise<void>): Promise<void> {
+  try {
+    await makeSchema(orm, schema);
+  } catch (error) {
+    await drop();
+    throw error;
+  }
 }
 
 async function dropMongo(orm: MongoORM): Promise<void> {
@@ -138,7 +170,7 @@ async function dropMongo(orm: MongoORM): Promise<void> {
   await orm.close(true);
 }
 
-async function openPostgreSql({ entities, orm: given }: OrmOptions): Promise<OpenDatabase> {
+async function openPostgreSql({ entities, orm: given, schema }: OrmOptions): Promise<OpenDatabase> {
   const { MikroORM: Driver } = await import('@mikro-orm/postgresql');
   const server = serverUrl('postgresql');
   const open = async (name: string): Promise<MikroORM> => {
@@ -147,16 +179,19 @@ async function openPostgreSql({ entities, orm: given }: OrmOptions): Promise<Ope
   };
   const name = freshName();
   const orm = await open(name);
-  const schema = await orm.schema.getCreateSchemaSQL();
-  const template = `viewset_template_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`;
-  await onServer(server, async (execute) => {
-    await makeTemplate(execute, template, async (draft) => {
-      const first = await open(draft);
-      await first.schema.create();
-      await first.close(true);
+  try {
+    const sql = await orm.schema.getCreateSchemaSQL();
+    await onServer(server, async (execute) => {
+      const template =
+        schema === 'entities'
+          ? await templateOfEntities(execute, sql, open)
+          : await preparedTemplate(execute, { sql, open, schema, given });
+      await execute(`create database "${name}" template "${template}"`);
     });
-    await execute(`create database "${name}" template "${template}"`);
-  });
+  } catch (error) {
+    await orm.close(true);
+    throw error;
+  }
   const drop = async (): Promise<void> => {
     await orm.close(true);
     await dropPostgreSql(server, name);
@@ -170,14 +205,81 @@ async function dropPostgreSql(server: string, name: string): Promise<void> {
 
 type Execute = (sql: string) => Promise<unknown>;
 
+type Open = (name: string) => Promise<MikroORM>;
+
+/** The name of a template, by everything that its content depends on. */
+function templateName(...parts: readonly string[]): string {
+  return `viewset_template_${createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16)}`;
+}
+
+async function templateOfEntities(execute: Execute, sql: string, open: Open): Promise<string> {
+  const template = templateName(sql);
+  await makeTemplate(execute, template, async (draft) => {
+    const first = await open(draft);
+    await first.schema.create();
+    await first.close(true);
+  });
+  return template;
+}
+
+interface Prepared {
+  /** The statements that would create the schema of the entities. */
+  readonly sql: string;
+  readonly open: Open;
+  readonly schema: Exclude<SchemaOption, 'entities'>;
+  readonly given: object;
+}
+
+/** The templates that this process has prepared, by the function or by the options of the migrations. */
+const prepared = new WeakMap<object, Map<string, Promise<string>>>();
+
+/**
+ * Returns the template that a function or migrations have prepared. They run once in each process, because what they do
+ * may have changed. The statements that they run are part of the template's name.
+ */
+function preparedTemplate(execute: Execute, { sql, open, schema, given }: Prepared): Promise<string> {
+  const key = typeof schema === 'function' ? schema : given;
+  const known = prepared.get(key) ?? new Map<string, Promise<string>>();
+  prepared.set(key, known);
+  const found = known.get(sql) ?? prepareTemplate(execute, { sql, open, schema, given });
+  known.set(sql, found);
+  found.catch(() => known.delete(sql));
+  return found;
+}
+
+async function prepareTemplate(execute: Execute, { sql, open, schema }: Prepared): Promise<string> {
+  const draft = freshName();
+  await execute(`create database "${draft}"`);
+  try {
+    const orm = await open(draft);
+    const statements: string[] = [];
+    try {
+      await recordQueries(
+        orm,
+        () => makeSchema(orm, schema),
+        ({ query, params = [] }) => statements.push(`${String(query)} ${JSON.stringify(params)}`),
+      );
+    } finally {
+      await orm.close(true);
+    }
+    const template = templateName(sql, String(schema), ...statements);
+    await makeTemplate(execute, template, draft);
+    return template;
+  } finally {
+    await execute(`drop database if exists "${draft}" with (force)`);
+  }
+}
+
 /**
  * Creates the template database, unless it exists. Processes wait for each other. A draft gets the final name only when
  * it is complete.
+ *
+ * @param content a complete draft, or the function that fills one
  */
 async function makeTemplate(
   execute: Execute,
   template: string,
-  createSchema: (name: string) => Promise<void>,
+  content: string | ((name: string) => Promise<void>),
 ): Promise<void> {
   const isThere = async (): Promise<boolean> => {
     const found = (await execute(`select 1 from pg_database where datname = '${template}'`)) as readonly unknown[];
@@ -187,9 +289,11 @@ async function makeTemplate(
   await execute(`select pg_advisory_lock(hashtext('${template}'))`);
   try {
     if (await isThere()) return;
-    const draft = freshName();
-    await execute(`create database "${draft}"`);
-    await createSchema(draft);
+    const draft = typeof content === 'string' ? content : freshName();
+    if (typeof content === 'function') {
+      await execute(`create database "${draft}"`);
+      await content(draft);
+    }
     await execute(`alter database "${draft}" rename to "${template}"`);
   } finally {
     await execute(`select pg_advisory_unlock(hashtext('${template}'))`);

@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import type { MikroORM } from '@mikro-orm/core';
+import type { LogContext, MikroORM } from '@mikro-orm/core';
 
 /** The begin and end of transactions, which not every database sends. */
 const BRACKETS = /^(?:begin|commit|rollback|savepoint|release savepoint)\b|^db\.(?:begin|commit|rollback)/i;
@@ -19,18 +19,28 @@ export async function expectQueries<Result>(
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   const queries: string[] = [];
+  const result = await recordQueries(orm, work, ({ query }) => {
+    if (!BRACKETS.test(String(query))) queries.push(String(query));
+  });
+  if (queries.length !== expected) throw mismatch(queries, expected);
+  return result;
+}
+
+/** Runs some work, and calls a function with each statement or command that the ORM runs meanwhile. */
+export async function recordQueries<Result>(
+  orm: MikroORM,
+  work: () => Result | Promise<Result>,
+  onQuery: (context: LogContext) => void,
+): Promise<Result> {
   const logger = orm.config.getLogger();
   const original = { isEnabled: logger.isEnabled.bind(logger), logQuery: logger.logQuery.bind(logger) };
   logger.isEnabled = (namespace, context) => namespace === 'query' || original.isEnabled(namespace, context);
   logger.logQuery = (context) => {
-    const query = String(context.query);
-    if (!BRACKETS.test(query)) queries.push(query);
+    onQuery(context);
     if (original.isEnabled('query', context)) original.logQuery(context);
   };
   try {
-    const result = await work();
-    if (queries.length !== expected) throw mismatch(queries, expected);
-    return result;
+    return await work();
   } finally {
     Object.assign(logger, original);
   }

@@ -1,4 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
+import { forkForAllTenants, type TenantKey } from '@viewset/core';
 
 /**
  * The factories of one application. They share an entity manager, so that records can refer to each other, and one
@@ -7,11 +8,13 @@ import type { EntityManager, MikroORM } from '@mikro-orm/core';
 export class Factories {
   readonly orm: MikroORM;
   readonly em: EntityManager;
+  /** The tenant of new records. Undefined: each record gets a tenant like any other relation. */
+  tenant: TenantKey | undefined;
   #made = 0;
 
   constructor(orm: MikroORM) {
     this.orm = orm;
-    this.em = orm.em.fork();
+    this.em = forkForAllTenants(orm.em);
   }
 
   /** Returns a number that no record has used yet, from 1. */

@@ -5,6 +5,7 @@ import {
   type EntityProperty,
   ReferenceKind,
 } from '@mikro-orm/core';
+import { tenantProperty } from '@viewset/core';
 import type { Factories } from './factories.ts';
 import { uniqueValue } from './unique-value.ts';
 
@@ -62,9 +63,18 @@ export class Factory<Entity extends object> {
     const data: Record<string, unknown> = { ...given };
     for (const property of meta.props) {
       if (Object.hasOwn(given, property.name) || !needsValue(property)) continue;
-      data[property.name] = this.#valueOf(meta, property, number, [...below, meta]);
+      data[property.name] =
+        property.name === this.#tenantProperty(meta)
+          ? this.#factories.tenant
+          : this.#valueOf(meta, property, number, [...below, meta]);
     }
     return this.#factories.em.create(this.#entity, data as never, { persist: false });
+  }
+
+  /** The property of the tenant, if all records belong to one. */
+  #tenantProperty(meta: EntityMetadata): string | undefined {
+    const { tenant, em } = this.#factories;
+    return tenant === undefined ? undefined : tenantProperty(em, meta);
   }
 
   #valueOf(meta: EntityMetadata, property: EntityProperty, number: number, below: readonly EntityMetadata[]): unknown {

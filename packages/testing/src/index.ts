@@ -1,5 +1,12 @@
 export { type BodyFor, testApp, type TestApp, type TestAppOptions, type ClientOfUserOptions } from './test-app.ts';
-export { emptyDatabase, type EmptyDatabase, missingServer, TEST_DATABASES, type TestDatabase } from './databases.ts';
+export {
+  emptyDatabase,
+  type EmptyDatabase,
+  missingServer,
+  TEST_DATABASES,
+  type SchemaOption,
+  type TestDatabase,
+} from './databases.ts';
 export { expectQueries } from './expect-queries.ts';
 export { Factory, type FactoryOverrides } from './factory.ts';
 export { type CaughtMail, MailBox } from './mail-box.ts';

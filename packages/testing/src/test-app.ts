@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityName, MikroORM } from '@mikro-orm/core';
+import { forkForAllTenants, type TenantKey } from '@viewset/core';
 import { type Client, createClient, type ClientOptions } from '@viewset/client';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Clock } from './clock.ts';
-import { type OpenDatabase, openDatabase, type OrmOptions, type TestDatabase } from './databases.ts';
+import { type OpenDatabase, openDatabase, type OrmOptions, type SchemaOption, type TestDatabase } from './databases.ts';
 import { expectQueries } from './expect-queries.ts';
 import { Factories } from './factories.ts';
 import { Factory, type FactoryOverrides } from './factory.ts';
@@ -19,6 +20,16 @@ export interface TestAppOptions {
   readonly database?: TestDatabase;
   /** More MikroORM options, the same for every database. Default: none. */
   readonly orm?: OrmOptions['orm'];
+  /**
+   * How the database gets its tables.
+   *
+   * - `entities` (default): from the entities.
+   * - `migrations`: by the migrations. `orm` has the extension `Migrator` and the option `migrations`.
+   * - A function: for extensions, triggers, exclusion constraints and policies. It calls `orm.schema.create()` itself.
+   *
+   * On PostgreSQL it runs on the template, once in a process for each function and each object `orm`.
+   */
+  readonly schema?: SchemaOption;
   /** The path of the router that clients use. Default: `/api`. */
   readonly prefix?: string;
 }
@@ -32,7 +43,7 @@ export type ClientOfUserOptions = Omit<ClientOptions, 'url' | 'token' | 'fetch'>
  * result when the test ends, or declare it with `await using`.
  *
  * On PostgreSQL the schema is created once, in a template database. Later databases are copies of it. The template
- * stays on the server until you drop it.
+ * stays on the server until you drop it. The option `schema` adds what entities do not declare.
  *
  * @example
  * const build = async (orm: MikroORM) => {
@@ -48,9 +59,9 @@ export async function testApp<Orm extends MikroORM, App extends FastifyInstance>
   build: (orm: Orm) => App | Promise<App>,
   options: TestAppOptions,
 ): Promise<TestApp<Orm, App>> {
-  const { entities, orm = {}, prefix = '/api' } = options;
+  const { entities, orm = NO_OPTIONS, schema = 'entities', prefix = '/api' } = options;
   const database = options.database ?? databaseOfEnvironment();
-  const opened = await openDatabase(database, { entities, orm });
+  const opened = await openDatabase(database, { entities, orm, schema });
   try {
     const app = await build(opened.orm as unknown as Orm);
     const users = identifyUsers(app);
@@ -61,6 +72,8 @@ export async function testApp<Orm extends MikroORM, App extends FastifyInstance>
     throw error;
   }
 }
+
+const NO_OPTIONS: OrmOptions['orm'] = {};
 
 function databaseOfEnvironment(): TestDatabase {
   const { TEST_DATABASE: name = '' } = process.env;
@@ -161,6 +174,24 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
   /** Runs some work, and throws if the number of queries differs. Works like the function `expectQueries`. */
   expectQueries<Result>(expected: number, work: () => Result | Promise<Result>): Promise<Result> {
     return expectQueries(this.#opened.orm, expected, work);
+  }
+
+  /**
+   * Chooses the tenant of the records that `factory` and `bodyFor` make from now on, if the ORM has a `tenant()`. Without
+   * it, each record needs its tenant in the overrides, or gets a new one.
+   *
+   * @example
+   * const company = await shop.factory(Company).create();
+   * shop.setTenant(company.id);
+   * await shop.factory(Project).createMany(3);   // three projects of the company
+   */
+  setTenant(tenant: TenantKey): void {
+    this.#factories.tenant = tenant;
+  }
+
+  /** Forks the entity manager. With a `tenant()`, the fork works for the records of all tenants. */
+  forkAll(): Orm['em'] {
+    return forkForAllTenants(this.orm.em);
   }
 
   /** Makes a factory for records of an entity. The overrides replace generated values. */

@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
 import { keyOfEntity, keyText } from '../fields/primary-key.ts';
 import { metadataOf } from '../mikro/entities.ts';
@@ -30,6 +30,28 @@ export function keepTenant(em: EntityManager, record?: object): string | null {
 export function forkForTenant<Manager extends EntityManager>(em: Manager, kept: string | null): Manager {
   if (kept === null || tenantsOf(em) === undefined) return em.fork();
   return forkWith(em, fixedScope(decode(kept)));
+}
+
+/**
+ * Returns the name of the property that has the tenant of an entity's records, for programs that make records. Undefined
+ * for entities that tenants share, and in an ORM without `tenant()`.
+ *
+ * @example
+ * const name = tenantProperty(orm.em, orm.getMetadata(Product));   // 'company'
+ */
+export function tenantProperty(em: EntityManager, meta: Pick<EntityMetadata, 'class'>): string | undefined {
+  return tenantsOf(em)?.entities().propertyOf(meta);
+}
+
+/**
+ * Forks an entity manager for the records of every tenant, in code that does not know the `tenant()` of the ORM. In an
+ * ORM without `tenant()` it is a plain fork.
+ *
+ * @example
+ * const count = await forkForAllTenants(orm.em).count(Product);   // the products of all tenants
+ */
+export function forkForAllTenants<Manager extends EntityManager>(em: Manager): Manager {
+  return forkForTenant(em, encode(ALL_TENANTS));
 }
 
 /** Returns the tenant of a text as plain JSON. Null for none, and for all tenants. */

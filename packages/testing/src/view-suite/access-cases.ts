@@ -91,7 +91,7 @@ async function hidesValues(view: ViewUnderTest): Promise<void> {
   const { meta, plans, keyName } = view;
   const names = meta.props.filter(({ hidden }) => hidden === true).map(({ name }) => name);
   const { key } = await view.make();
-  const records = await view.app.orm.em.fork().find<object>(meta.class, {});
+  const records = await view.app.forkAll().find<object>(meta.class, {});
   const record = records.find((each) => String((each as Record<string, unknown>)[keyName]) === String(key)) as
     | Readonly<Record<string, unknown>>
     | undefined;

@@ -44,7 +44,7 @@ async function makeDistinct(view: ViewUnderTest, field: ComparedField): Promise<
   const { column, type } = field;
   const valued = await valuedRows(view, field);
   if (column === undefined || new Set(valued.flatMap(({ values }) => values)).size > 1) return;
-  const em = view.app.orm.em.fork();
+  const em = view.app.forkAll();
   for (const [index, { key }] of made.entries()) {
     const value = type.kind === 'boolean' ? index % 2 === 1 : uniqueValue(view.meta, column, index + 1);
     await em.nativeUpdate<object>(view.meta.class, { [view.keyName]: key }, { [column]: value });
@@ -58,7 +58,7 @@ async function valuedRows(
 ): Promise<Valued[]> {
   const rows = await view.rows(query);
   const populate = field.populate === '' ? [] : [field.populate];
-  const records = await view.app.orm.em.fork().find<object>(view.meta.class, {}, { populate: populate as never });
+  const records = await view.app.forkAll().find<object>(view.meta.class, {}, { populate: populate as never });
   const byKey = new Map(records.map((record) => [String((record as Body)[view.keyName]), record]));
   return view.keysOf(rows).map((key) => ({ key, values: field.valuesOf(byKey.get(key)!) }));
 }

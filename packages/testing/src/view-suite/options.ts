@@ -1,4 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
+import type { TenantKey } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import type { Body } from '../bodies.ts';
 import type { TestApp } from '../test-app.ts';
@@ -18,6 +19,11 @@ export interface TestViewSetOptions<Orm extends MikroORM = MikroORM, App extends
    * Returns the user for `as`, who may do everything that the view offers. Default: null, so requests are anonymous.
    */
   readonly user?: (app: TestApp<Orm, App>) => Awaitable<object | null>;
+  /**
+   * Returns the tenant of the user, if the ORM has a `tenant()`. The records of `factory` and of references then belong to
+   * it. Default: none.
+   */
+  readonly tenant?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<TenantKey>;
   /**
    * Returns another user, who may use records of the first user only through the operations in `strangerMay`. Default:
    * not tested.

@@ -1,12 +1,13 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
+import type { TestApp } from '../test-app.ts';
 import { type ViewClass, ViewPlans } from '../view-plans.ts';
 import { accessCases, hiddenCases } from './access-cases.ts';
 import { actionCases } from './action-cases.ts';
 import { listCases } from './list-cases.ts';
 import type { TestViewSetOptions, ViewSetCase } from './options.ts';
 import { bodyCases, recordCases } from './record-cases.ts';
-import { type SuiteCase, takesJson, ViewUnderTest } from './view-under-test.ts';
+import { type SuiteCase, type SuiteRepairs, takesJson, ViewUnderTest } from './view-under-test.ts';
 import { createCases, updateCases } from './write-cases.ts';
 
 /**
@@ -34,13 +35,18 @@ export async function testViewSet<Orm extends MikroORM, App extends FastifyInsta
   const { app, test, skip = [] } = options;
   const open = app as unknown as TestViewSetOptions['app'];
   const first = await open();
-  const checks = casesOf(new ViewPlans(first.app, View), options);
+  const plans = new ViewPlans(first.app, View);
+  const checks = casesOf(plans, options);
+  const repairs = await learnRepairs(first, plans, options as unknown as TestViewSetOptions);
   await first.close();
   const unknown = skip.find((name) => checks.every(([known]) => known !== name));
   if (unknown !== undefined) throw new Error(`testViewSet: ${View.name} has no case "${unknown}" to skip`);
   const cases = checks
     .filter(([name]) => !skip.includes(name))
-    .map(([name, check]) => ({ name: `${View.name}: ${name}`, run: () => runAlone(View, check, { open, options }) }));
+    .map(([name, check]) => ({
+      name: `${View.name}: ${name}`,
+      run: () => runAlone(View, check, { open, options, repairs }),
+    }));
   for (const { name, run } of cases) test?.(name, run);
   return cases;
 }
@@ -48,15 +54,41 @@ export async function testViewSet<Orm extends MikroORM, App extends FastifyInsta
 async function runAlone<Orm extends MikroORM, App extends FastifyInstance>(
   View: ViewClass,
   check: SuiteCase[1],
-  { open, options }: { readonly open: TestViewSetOptions['app']; readonly options: TestViewSetOptions<Orm, App> },
+  {
+    open,
+    options,
+    repairs,
+  }: {
+    readonly open: TestViewSetOptions['app'];
+    readonly options: TestViewSetOptions<Orm, App>;
+    readonly repairs: SuiteRepairs;
+  },
 ): Promise<void> {
   const app = await open();
   try {
     const plans = new ViewPlans(app.app, View);
-    await check(await ViewUnderTest.of(app, plans, options as unknown as TestViewSetOptions));
+    await check(await ViewUnderTest.of(app, plans, options as unknown as TestViewSetOptions, repairs));
   } finally {
     await app.close();
   }
+}
+
+/**
+ * Finds out how rules over several fields want the generated bodies of writes. What fails here fails again in the cases,
+ * which report it.
+ */
+async function learnRepairs(app: TestApp, plans: ViewPlans, options: TestViewSetOptions): Promise<SuiteRepairs> {
+  const repairs: SuiteRepairs = new Map();
+  const writes = ['create', 'update'].flatMap((action) => plans.all.filter((plan) => plan.action === action));
+  try {
+    const view = await ViewUnderTest.of(app, plans, options, repairs);
+    for (const plan of writes.filter(({ body, variant }) => body !== undefined && variant === undefined)) {
+      if (takesJson(plan)) await view.learn(plan);
+    }
+  } catch {
+    // The cases meet the same error.
+  }
+  return repairs;
 }
 
 function casesOf(

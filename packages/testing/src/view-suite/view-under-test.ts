@@ -6,6 +6,10 @@ import { type Body, onWire } from '../bodies.ts';
 import type { TestApp } from '../test-app.ts';
 import type { ViewPlans } from '../view-plans.ts';
 import type { TestViewSetOptions } from './options.ts';
+import { type Answer, isRefusal } from './refusals.ts';
+import { findRepairs, type Repair, repaired, type Repairs } from './repairs.ts';
+
+export { type Answer, isRefusal };
 
 /** The value that identifies a record in a path. */
 export type RecordKey = string | number;
@@ -30,20 +34,14 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A response that matches its operation's document. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly text: string;
-  /** The body; a record comes without its envelope. */
-  readonly body: unknown;
-}
-
 /** A new record, and the response of `create` if the view made it. */
 export interface Made {
   readonly key: RecordKey;
   readonly body: Body;
 }
+
+/** The repairs of bodies by the titles of operations, for all applications of a suite. */
+export type SuiteRepairs = Map<string, Repairs>;
 
 /** A view of a running application, and its users. */
 export class ViewUnderTest {
@@ -52,12 +50,15 @@ export class ViewUnderTest {
   readonly #senders: Readonly<Record<Sender, object | null>>;
   readonly #options: TestViewSetOptions;
   readonly #path: Readonly<Record<string, string | number>>;
+  readonly #repairs: SuiteRepairs;
 
   private constructor(
     { app, plans, options }: Pick<ViewUnderTest, 'app' | 'plans'> & { readonly options: TestViewSetOptions },
     senders: Readonly<Record<Sender, object | null>>,
     path: Readonly<Record<string, string | number>>,
+    repairs: SuiteRepairs,
   ) {
+    this.#repairs = repairs;
     this.app = app;
     this.plans = plans;
     this.#options = options;
@@ -66,11 +67,18 @@ export class ViewUnderTest {
   }
 
   /** Makes the users and the records in the path from the options. */
-  static async of(app: TestApp, plans: ViewPlans, options: TestViewSetOptions): Promise<ViewUnderTest> {
+  static async of(
+    app: TestApp,
+    plans: ViewPlans,
+    options: TestViewSetOptions,
+    repairs: SuiteRepairs = new Map(),
+  ): Promise<ViewUnderTest> {
     const user = (await options.user?.(app)) ?? null;
+    const tenant = await options.tenant?.(app, user);
+    if (tenant !== undefined) app.setTenant(tenant);
     const stranger = (await options.stranger?.(app)) ?? null;
     const path = (await options.path?.(app, user)) ?? {};
-    return new ViewUnderTest({ app, plans, options }, { user, stranger, nobody: null }, path);
+    return new ViewUnderTest({ app, plans, options }, { user, stranger, nobody: null }, path, repairs);
   }
 
   /** The entity of the view. */
@@ -116,10 +124,44 @@ export class ViewUnderTest {
     return { status, headers: answer.headers, text, body: isEnveloped ? (json as Body)[envelope] : json };
   }
 
-  /** Makes a valid body that contains the options' values. */
+  /**
+   * Makes a valid body that contains the options' values.
+   *
+   * @throws Error that has the rule which no generated body satisfies
+   */
   async body(plan: OperationPlan, given: Body = {}): Promise<Body> {
-    const ofOptions = await this.#options.body?.(this.app, this.#senders.user);
-    return this.app.bodyFor(this.plans.View, plan.action, { ...ofOptions, ...given });
+    const { all = [], stoppedBy } = this.#repairs.get(titleOf(plan)) ?? {};
+    if (stoppedBy === undefined) return this.#body(plan, all, given);
+    throw new Error(
+      `testViewSet: a rule stops every generated body of ${titleOf(plan)}: ${stoppedBy}. Give values that it accepts by the option "body"`,
+    );
+  }
+
+  async #body(plan: OperationPlan, repairs: readonly Repair[], given: Body): Promise<Body> {
+    const values = { ...(await this.#options.body?.(this.app, this.#senders.user)), ...given };
+    return repaired(plan, await this.app.bodyFor(this.plans.View, plan.action, values), repairs, values);
+  }
+
+  /**
+   * Sends a body with some values. If a rule refuses it, changes other fields until the rule accepts it. Returns the last
+   * response.
+   */
+  async sendAccepted(plan: OperationPlan, given: Body): Promise<Pick<Answer, 'status' | 'text'>> {
+    const { all: known = [] } = this.#repairs.get(titleOf(plan)) ?? {};
+    const attempt = async (found: readonly Repair[]): Promise<Answer> =>
+      this.send(plan, { body: await this.#body(plan, [...known, ...found], given) });
+    return (await findRepairs(plan, attempt, new Set(Object.keys(given)))).answer;
+  }
+
+  /** Finds the repairs of the bodies of an operation, for itself and for other applications of the suite. */
+  async learn(plan: OperationPlan): Promise<void> {
+    const key = plan.detail ? (await this.make()).key : undefined;
+    const attempt = async (found: readonly Repair[]): Promise<Answer> => {
+      const tag = key === undefined ? {} : await this.tagOf(key);
+      return this.send(plan, { key, body: await this.#body(plan, found, {}), ...tag });
+    };
+    const { all, stoppedBy } = await findRepairs(plan, attempt);
+    this.#repairs.set(titleOf(plan), { all, stoppedBy });
   }
 
   /** Makes a record: with the view if it creates records from JSON, else with a factory. */
@@ -194,11 +236,6 @@ export class ViewUnderTest {
 
 /** A named case and its check, which runs on its own application. */
 export type SuiteCase = readonly [name: string, check: (view: ViewUnderTest) => Promise<void>];
-
-/** Tells if a status means that the input is wrong. */
-export function isRefusal(status: number): boolean {
-  return status === 400 || status === 409 || status === 422;
-}
 
 /** Tells if a status means that this user may not send the request. */
 export function isTurnedAway(status: number): boolean {

@@ -44,7 +44,7 @@ async function checkStored(
   const fields = bodyFields(plan);
   const key = answered[view.keyName];
   const record =
-    key === undefined ? null : await view.app.orm.em.fork().findOne<object>(view.meta.class, { [view.keyName]: key });
+    key === undefined ? null : await view.app.forkAll().findOne<object>(view.meta.class, { [view.keyName]: key });
   for (const [name, sent] of Object.entries(body)) {
     if (Object.hasOwn(answered, name)) {
       assert.ok(
@@ -114,7 +114,7 @@ async function keepsBounds(view: ViewUnderTest, create: OperationPlan): Promise<
       await checkRefused(view, create, { name, body, reason: `with "${name}": ${json(value)}` });
     }
     for (const value of atBounds(schema)) {
-      const { status, text } = await view.send(create, { body: await view.body(create, { [name]: value }) });
+      const { status, text } = await view.sendAccepted(create, { [name]: value });
       const words = `with "${name}": ${json(value)}, which its document allows, answered ${status}: ${text}`;
       assert.ok(status < 300, `${titleOf(create)} ${words}`);
     }
@@ -161,13 +161,19 @@ async function changesParts(view: ViewUnderTest, update: OperationPlan): Promise
   const names = Object.keys(bodyFields(update));
   let before = view.plans.find('retrieve') === undefined ? created : ((await view.retrieve(first)) ?? {});
   for (const name of [undefined, ...names]) {
-    const body = name === undefined ? {} : { [name]: (await view.body(update))[name] };
-    const answer = await view.send(update, { key, body, ...(await view.tagOf(key)) });
+    const full = await view.body(update);
+    let body = name === undefined || !Object.hasOwn(full, name) ? {} : { [name]: full[name] };
+    let answer = await view.send(update, { key, body, ...(await view.tagOf(key)) });
+    // A rule may compare the field with others, whose values are stored.
+    if (isRefusal(answer.status)) {
+      body = full;
+      answer = await view.send(update, { key, body, ...(await view.tagOf(key)) });
+    }
     assert.ok(answer.status < 300, `${titleOf(update)} of ${json(body)} answered ${answer.status}: ${answer.text}`);
     const after = answer.body as Body;
     await checkStored(view, { plan: update, body, answered: after });
     for (const other of names) {
-      if (other === name || !Object.hasOwn(before, other) || !Object.hasOwn(after, other)) continue;
+      if (Object.hasOwn(body, other) || !Object.hasOwn(before, other) || !Object.hasOwn(after, other)) continue;
       assert.deepEqual(after[other], before[other], `${titleOf(update)} of ${json(body)} has changed "${other}"`);
     }
     before = after;
