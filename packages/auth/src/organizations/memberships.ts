@@ -27,6 +27,9 @@ export class Memberships {
   /** The entities of the invitations that the views have. */
   readonly invitations = new Set<EntityName<object>>();
 
+  /** The property with the time at which an organization was deleted; undefined if no view has `softDelete`. */
+  deletedAt: string | undefined;
+
   constructor(options: ResolvedOrganizations) {
     this.options = options;
   }
@@ -115,16 +118,19 @@ export class Memberships {
 
   /** Locks the organizations of an account, and returns the ids of those that have an owner. */
   async lockOwned(request: FastifyRequest, account: unknown): Promise<unknown[]> {
-    const { membership, organization } = this.options;
+    const { membership, name } = this.options;
     const { em } = request;
-    const joined = await QuerySet.of(em, membership).filter({ account__id: account }).entities();
+    // In one order, so that simultaneous deletions of accounts do not wait for each other.
+    const joined = await QuerySet.of(em, membership)
+      .filter({ account__id: account })
+      .orderBy(`${name}__id` as never)
+      .entities();
     const owned: unknown[] = [];
     for (const ids of chunks(joined.map((each) => this.organizationOf(each)))) {
-      const locked = QuerySet.of(em, organization)
-        .filter({ id__in: ids })
-        .orderBy('id' as never);
-      await locked.entities({ lock: true });
-      owned.push(...(await this.#owned(request, ids)));
+      const locked = await this.#existing(em, ids)
+        .orderBy('id' as never)
+        .entities({ lock: true });
+      owned.push(...(await this.#owned(request, locked.map(idOf))));
     }
     return [...new Set(owned)];
   }
@@ -134,7 +140,7 @@ export class Memberships {
     const lost: unknown[] = [];
     for (const ids of chunks(organizations)) {
       const kept = new Set((await this.#owned(request, ids)).map(String));
-      const existing = await QuerySet.of(request.em, this.options.organization).filter({ id__in: ids }).entities();
+      const existing = await this.#existing(request.em, ids).entities();
       lost.push(...existing.map(idOf).filter((id) => !kept.has(String(id))));
     }
     return lost;
@@ -167,9 +173,18 @@ export class Memberships {
     return account!.targetMeta!.class;
   }
 
-  /** Locks an organization until the transaction ends, so that writes of its memberships follow one another. */
-  async lock(em: EntityManager, id: unknown): Promise<void> {
-    await QuerySet.of(em, this.options.organization).filter({ id }).entity({ lock: true });
+  /**
+   * Locks an organization until the transaction ends, so that writes of its memberships follow one another. False if it
+   * is deleted.
+   */
+  async lock(em: EntityManager, id: unknown): Promise<boolean> {
+    return (await this.#existing(em, [id]).entity({ lock: true })) !== undefined;
+  }
+
+  /** Those of the organizations that are not deleted. */
+  #existing(em: EntityManager, ids: readonly unknown[]): QuerySet<object> {
+    const found = QuerySet.of(em, this.options.organization).filter({ id__in: ids });
+    return this.deletedAt === undefined ? found : found.filter({ [`${this.deletedAt}__isnull`]: true });
   }
 
   /** The memberships of owners who can log in. A disabled account owns nothing until it is enabled. */

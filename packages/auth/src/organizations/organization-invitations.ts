@@ -148,7 +148,7 @@ class OrganizationInvitations {
     const { id, email, role, invited_by } = invitation;
     const organization = this.organizationOf(invitation);
     if (!(await this.#memberships.hasAddress(request, requireUser(request).id, email))) throw new NotFound();
-    await this.#memberships.lock(em, organization);
+    if (!(await this.#memberships.lock(em, organization))) throw new NotFound();
     if ((await this.delete(em, { id, email, expires_at: { $gt: new Date() } })) === 0) throw new NotFound();
     if ((await this.#memberships.roleIn(request, organization)) !== undefined) return;
     const inviter = await this.#memberships.roleOf(request, organization, invited_by.id);
@@ -250,7 +250,7 @@ export function receivedInvitations(memberships: Memberships, entity: EntityName
       { organization: `${name}.${shown}`, invited_by: 'invited_by.name' } as never,
     ),
     operations: ['list', 'retrieve', 'destroy'],
-    permissionClasses: [IsAuthenticated.and(IsInvited)],
+    permissionClasses: [IsAuthenticated.and(invitedTo(memberships))],
     description: 'The invitations to organizations that you have received.',
   };
   return class ReceivedInvitationViewSet extends viewClass(entity, options, {}) {
@@ -281,14 +281,22 @@ export function receivedInvitations(memberships: Memberships, entity: EntityName
 }
 
 /** Shows users the open invitations to the address of their account. */
-class IsInvited extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    const { email } = requireUser(request) as { readonly email?: unknown };
-    if (typeof email !== 'string') {
-      throw new ImproperlyConfigured(`${view.name}: the user of a request must have "email", a text`);
+function invitedTo(memberships: Memberships): PermissionClass {
+  return class IsInvited extends Permission {
+    override scope(request: FastifyRequest, view: PermissionView) {
+      const { email } = requireUser(request) as { readonly email?: unknown };
+      if (typeof email !== 'string') {
+        throw new ImproperlyConfigured(`${view.name}: the user of a request must have "email", a text`);
+      }
+      const {
+        deletedAt,
+        options: { name },
+      } = memberships;
+      const existing = deletedAt === undefined ? {} : { [name]: { [deletedAt]: null } };
+      const open = { email: normalizeEmail(email), expires_at: { $gt: new Date() }, ...existing };
+      return matching<Invitation>(view.meta!, open);
     }
-    return matching<Invitation>(view.meta!, { email: normalizeEmail(email), expires_at: { $gt: new Date() } });
-  }
+  };
 }
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */

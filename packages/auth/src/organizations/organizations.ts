@@ -152,6 +152,10 @@ export class Organizations<Organization extends object, Membership extends objec
       ...(lookupField !== 'id' && { lookupField }),
       permissionClasses: [this.IsMember, IsSafeMethodOnly.or(this.HasPermission(organizationPermission))],
     };
+    const { softDelete } = options;
+    if (softDelete !== undefined) {
+      memberships.deletedAt = typeof softDelete === 'object' ? softDelete.property : softDelete;
+    }
     return class ReadyOrganizationViewSet extends viewClass(organization, ready, options) {
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
         const made = await super.performCreate(request, data);

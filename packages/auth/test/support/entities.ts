@@ -159,6 +159,7 @@ export const Club = defineEntity({
   properties: {
     id: p.integer().primary(),
     name: p.string().length(100),
+    deleted_at: p.datetime(3).nullable(),
     members: () => p.oneToMany(ClubMember).mappedBy('club'),
     notes: () => p.oneToMany(ClubNote).mappedBy('club'),
     invitations: () => p.oneToMany(ClubInvitation).mappedBy('club'),
