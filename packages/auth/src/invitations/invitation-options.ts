@@ -1,6 +1,7 @@
 import { checkOptionNames, wrongOption } from '@viewset/core';
 import type { EmailText } from '../codes/email-sender.ts';
 import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
+import { maxPerDayOf } from '../codes/max-per-day.ts';
 import { linkMaker } from '../codes/link-url.ts';
 
 /** The option `invitations`: accounts that an administrator creates, and whose owner chooses the password. */
@@ -12,6 +13,11 @@ export interface InvitationOptions {
   readonly url: string;
   /** How long a link is valid, in hours. Default: 168, a week. At most 8760, a year. */
   readonly lifetimeHours?: number;
+  /**
+   * How many invitations one user who is no administrator may send in 24 hours, repeated ones included. More give 429.
+   * Default: 100. At most 10000.
+   */
+  readonly maxPerDay?: number;
   /** Writes the mail. Default: English, plain text. */
   readonly email?: InvitationEmail;
 }
@@ -33,6 +39,7 @@ export type InvitationEmail = (
 export interface ResolvedInvitationOptions {
   readonly linkOf: (token: string) => string;
   readonly lifetimeMs: number;
+  readonly maxPerDay: number;
   readonly email: InvitationEmail;
 }
 
@@ -49,9 +56,10 @@ const invitationEmail: InvitationEmail = (link, _account, validUntil) => ({
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 export function resolveInvitations(options: InvitationOptions): ResolvedInvitationOptions {
-  checkOptionNames(OWNER, options, ['url', 'lifetimeHours', 'email']);
+  checkOptionNames(OWNER, options, ['url', 'lifetimeHours', 'maxPerDay', 'email']);
   const { url, lifetimeHours, email = invitationEmail } = options;
   const lifetimeMs = lifetimeMsOf(OWNER, lifetimeHours);
+  const maxPerDay = maxPerDayOf(OWNER, options.maxPerDay);
   if (typeof email !== 'function') throw wrongOption(OWNER, 'email', 'a function', email);
-  return { linkOf: linkMaker(OWNER, url), lifetimeMs, email };
+  return { linkOf: linkMaker(OWNER, url), lifetimeMs, maxPerDay, email };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
-import { QuerySet, retryLost, securityEvent, TargetObjectAlreadyExist } from '@viewset/core';
+import { QuerySet, requireUser, retryLost, securityEvent, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { type AccountModel, knownAccount, accountFields } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
@@ -78,14 +78,23 @@ export class Invitations {
   /**
    * Sends the mail. Throws TooManyRequests if the address got as many mails as it may, and ServiceUnavailable if the
    * mail could not be sent.
+   *
+   * @param isLimited true: TooManyRequests also if the user has sent as many as allowed
    */
-  async send(request: FastifyRequest, account: InvitedAccount, { secret, fields }: NewInvitation): Promise<void> {
+  async send(
+    request: FastifyRequest,
+    account: InvitedAccount,
+    { secret, fields }: NewInvitation,
+    isLimited: boolean,
+  ): Promise<void> {
     const { mails, options } = this.#parts;
     const { email, name } = account;
-    await mails.send(request, email, () => {
+    const text = () => {
       const link = options.linkOf(this.#tokens.seal({ email, secret }));
       return options.email(link, { email, name }, fields.invited_until!);
-    });
+    };
+    const sender = isLimited ? { id: requireUser(request).id, maxPerDay: options.maxPerDay } : undefined;
+    await mails.send(request, email, text, sender);
   }
 
   /** Deletes a new account whose mail was not sent, unless it has changed. */
@@ -98,13 +107,13 @@ export class Invitations {
    * Replaces the invitation of an account that was never used, and sends the mail. If the mail is not sent, the earlier
    * invitation stays. Throws TargetObjectAlreadyExist if the account is in use.
    */
-  async sendAgain(request: FastifyRequest, entity: object): Promise<InvitationFields> {
+  async sendAgain(request: FastifyRequest, entity: object, isLimited: boolean): Promise<InvitationFields> {
     const account = this.read(entity);
     const next = this.issue(account.email);
     const known = { id: account.id, email: account.email, invitation_hash: account.invitation_hash };
     if (!(await this.#update(request.em, known, next.fields))) throw isInUse();
     try {
-      await this.send(request, account, next);
+      await this.send(request, account, next, isLimited);
     } catch (error) {
       const { invitation_hash, invited_until } = account;
       await this.#update(request.em, { id: account.id, ...next.fields }, { invitation_hash, invited_until });

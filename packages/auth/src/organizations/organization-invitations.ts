@@ -25,6 +25,7 @@ import { normalizeEmail } from '../accounts/email-address.ts';
 import { EmailAddress } from '../accounts/email-field.ts';
 import type { EmailText } from '../codes/email-sender.ts';
 import { lifetimeMsOf } from '../codes/lifetime-hours.ts';
+import { maxPerDayOf } from '../codes/max-per-day.ts';
 import { mailsFor, mailsIn } from '../codes/request-mails.ts';
 import { CHECK_AUTH } from '../views/checked-views.ts';
 import { logNoted, noteEvent } from '../views/noted-events.ts';
@@ -64,10 +65,6 @@ interface InvitationMail {
   readonly write: OrganizationEmail;
   readonly maxPerDay: number;
 }
-
-const DEFAULT_PER_DAY = 100;
-/** The store keeps each of these. */
-const MOST_PER_DAY = 10_000;
 
 interface Invitation {
   readonly id: unknown;
@@ -302,12 +299,10 @@ function invitedTo(memberships: Memberships): PermissionClass {
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
 function resolveOptions(given: OrganizationInvitationOptions) {
   checkOptionNames(OWNER, given, ['email', 'lifetimeHours', 'maxPerDay']);
-  const { email: write, lifetimeHours, maxPerDay = DEFAULT_PER_DAY } = given;
+  const { email: write, lifetimeHours } = given;
   if (typeof write !== 'function') throw wrongOption(OWNER, 'email', 'a function', write);
   const lifetimeMs = lifetimeMsOf(OWNER, lifetimeHours);
-  if (!Number.isInteger(maxPerDay) || maxPerDay < 1 || maxPerDay > MOST_PER_DAY) {
-    throw wrongOption(OWNER, 'maxPerDay', `a whole number from 1 to ${MOST_PER_DAY}`, maxPerDay);
-  }
+  const maxPerDay = maxPerDayOf(OWNER, given.maxPerDay);
   return { mail: { write, maxPerDay }, expiry: () => new Date(Date.now() + lifetimeMs) };
 }
 

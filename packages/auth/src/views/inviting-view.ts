@@ -52,7 +52,7 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
           await invitations.revoke(request, account);
           request.log.info(eventOf(request, 'auth.invitation_revoked', id), 'an invitation was revoked');
         } else {
-          await invitations.sendAgain(request, account);
+          await invitations.sendAgain(request, account, !guard.isAdministrator(request));
           request.log.info(eventOf(request, 'auth.invited', id), 'somebody was invited again');
         }
         reply.code(204);
@@ -64,7 +64,7 @@ export function invitingView(Base: new () => ModelViewSetBase, { names, rest, gu
       const invitations = requireInvitations(request.server.auth);
       return created.create(request, {
         create: () => super.create(request, reply),
-        send: (made) => sendFirst(request, invitations, made),
+        send: (made) => sendFirst(request, invitations, made, !guard.isAdministrator(request)),
         discard: ({ account, invitation }) => {
           return invitations.discard(request.em.fork(), invitations.read(account).id, invitation);
         },
@@ -89,9 +89,10 @@ async function sendFirst(
   request: FastifyRequest,
   invitations: Invitations,
   { account, invitation }: Created,
+  isLimited: boolean,
 ): Promise<void> {
   const known = invitations.read(account);
-  await invitations.send(request, known, invitation);
+  await invitations.send(request, known, invitation, isLimited);
   request.log.info(eventOf(request, 'auth.invited', known.id), 'somebody was invited');
 }
 

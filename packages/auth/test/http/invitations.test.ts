@@ -246,6 +246,31 @@ t.test('other words and lifetimes, and wrong options', async (t) => {
   t.throws(() => AccountViewSet(Account, { invitations: true, bulk: 5 }), { message: /"bulk".*"invitations"/ });
 });
 
+t.test('a user who is no administrator sends a bounded number of invitations a day', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  const app = await startApp(t, orm, { ...options, invitations: { ...invitations, maxPerDay: 2 } }, addRoutes);
+  const em = orm.em.fork();
+  for (const [name, permissions] of Object.entries({ admin: [], user: [], inviter: ['accounts.invite'] })) {
+    const role = em.create(Role, { name, permissions });
+    em.create(Account, { email: `${name}@example.com`, password: PASSWORD, name, role });
+  }
+  await em.flush();
+  const by = async (name: string) => ({ authorization: `Bearer ${await app.login(`${name}@example.com`)}` });
+  const [admin, inviter] = [await by('admin'), await by('inviter')];
+  const invite = (path: string, name: string, headers: Record<string, string>) =>
+    app.post(path, { email: `${name}@example.com`, name: 'Ann' }, headers);
+  const made = await invite('/api/managed', 'one', inviter);
+  t.equal(made.status, 201);
+  const again = () => app.request('POST', `/api/managed/${String(made.body['id'])}/invite`, { headers: inviter });
+  t.equal((await again()).status, 204);
+  t.match(await invite('/api/managed', 'two', inviter), { status: 429, body: { error: /too many invitations/ } });
+  t.equal(await orm.em.fork().count(Account, { email: 'two@example.com' }), 0);
+  t.equal((await again()).status, 429);
+  for (const name of ['three', 'four', 'five']) t.equal((await invite('/api/accounts', name, admin)).status, 201);
+  const wrong = startApp(t, orm, { ...options, invitations: { ...invitations, maxPerDay: 0 } });
+  await t.rejects(wrong, { message: /"invitations".*"maxPerDay" must be a whole number from 1 to 10000/ });
+});
+
 t.test('a view that invites needs the option of auth', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
   const { invitations: _invitations, ...without } = options;
