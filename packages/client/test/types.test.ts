@@ -5,6 +5,7 @@ import {
   DEFAULT_FILTERS,
   exists,
   Filter,
+  inJson,
   type Lookup as ServerLookup,
   many,
   ModelViewSet,
@@ -578,4 +579,34 @@ t.test('the object of a nested record has the type of the method', async () => {
   await holders.replace(1, { name: 'a', pass: { note: 'x' } });
   // @ts-expect-error misspelt
   await holders.update(1, { pass: { cod: 'x' } });
+});
+
+const Lamp = defineEntity({ name: 'Lamp', properties: { id: p.integer().primary(), data: p.json() } });
+
+t.test('filters by values in JSON', async () => {
+  const data = Type.Object({
+    color: Type.Enum(['red', 'blue']),
+    size: Type.Object({ width: Type.Number(), flat: Type.Boolean() }),
+  });
+  class LampViewSet extends ModelViewSet(Lamp, {
+    read: readShape(Lamp, ['id']),
+    filterFields: {
+      color: inJson('data', ['color'], data),
+      widths: [inJson('data', ['size', 'width'], data), 'in'],
+      flat: inJson('data', ['size', 'flat'], data),
+      note: [inJson('data', ['note'], Type.String()), 'icontains'],
+    },
+  }) {}
+  const routes = () => new Router().register('lamps', LampViewSet);
+  const { lamps } = createClient<ReturnType<typeof routes>>(options);
+  await lamps.list({ color: 'red', widths: [1, 2.5], flat: true, note: 'x' });
+  // @ts-expect-error no such color
+  await lamps.list({ color: 'green' });
+  // @ts-expect-error numbers
+  await lamps.list({ widths: ['1'] });
+  const lamp = readShape(Lamp, ['id']);
+  // @ts-expect-error a boolean has no order
+  ModelViewSet(Lamp, { read: lamp, filterFields: { flat: [inJson('data', ['size', 'flat'], data), 'gte'] } });
+  // @ts-expect-error misspelt
+  ModelViewSet(Lamp, { read: lamp, filterFields: { color: inJson('dta', ['color'], data) } });
 });

@@ -85,6 +85,7 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 export { computed, type Computed } from './shapes/read/read-field.ts';
 export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
 export type { Many } from './shapes/read/many-field.ts';
+export { inJson, type JsonValue } from './filters/json-value.ts';
 export { count, exists, type RelatedConditions, type RelatedValue } from './shapes/read/related-value.ts';
 export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';

@@ -9,7 +9,8 @@ import { checkOptionNames, prefixErrors, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
-import type { RelatedValue, ValueLookup } from '../shapes/read/related-value.ts';
+import type { RelatedValue } from '../shapes/read/related-value.ts';
+import type { ValueLookup } from './value-lookup.ts';
 import type { ViewSearch } from './text-search.ts';
 
 /** The declarations of a view about its lists, for its filters. */

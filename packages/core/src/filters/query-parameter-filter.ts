@@ -13,9 +13,9 @@ import { and, type Condition } from '../language/condition.ts';
 import { operandOf } from '../language/lookup.ts';
 import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { lookupOf } from '../shapes/read/related-value.ts';
 import { parseLookupTexts, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
+import { lookupOf } from './value-lookup.ts';
 
 /**
  * Filters by the view's `filterFields`: each query parameter narrows the list by its lookup. All parameters that are sent must match.

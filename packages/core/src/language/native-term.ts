@@ -9,6 +9,8 @@ export interface TermRecord {
   readonly alias: string;
   /** The placeholder for the next value. */
   readonly value: string;
+  /** The name of the database: `SQLite`, `libSQL`, `PostgreSQL`. */
+  readonly database: string;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
+import type { JsonValue } from '../filters/json-value.ts';
 import type { KeepingFiles, SentBody, UpdateBody } from '../shapes/write/write-input.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
 import {
@@ -119,13 +120,15 @@ type FilterValues<Entity, Filters> = {
     : ValueOf<Filters[Parameter]>;
 };
 
-/** The value of a filter by related records. */
-type ValueOf<Filter> =
-  Filter extends RelatedValue<never, infer Value>
-    ? Value
-    : Filter extends readonly [RelatedValue<never, infer Value>, infer Named extends Lookup]
-      ? Operands<Value>[OperandOf<Named>]
-      : never;
+/** The value of a filter by related records, or by a value in JSON. */
+type ValueOf<Filter> = Filter extends RelatedValue<never, infer Value> | JsonValue<never, infer Value>
+  ? Value
+  : Filter extends readonly [
+        RelatedValue<never, infer Value> | JsonValue<never, infer Value>,
+        infer Named extends Lookup,
+      ]
+    ? Operands<Value>[OperandOf<Named>]
+    : never;
 
 /** Rejects a view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends {

@@ -72,7 +72,8 @@ export class SqlScope extends Scope<SqlScope, Joined> {
 
   /** Returns a term about the record, in parentheses. */
   term({ term, values }: NativePath['native']): SqlText {
-    const sql = nativeForm(term, 'sql')({ alias: this.alias, value: VALUE });
+    const database = this.context.plan.dialect.name;
+    const sql = nativeForm(term, 'sql')({ alias: this.alias, value: VALUE, database });
     return new SqlText().add(`(${sql})`, values);
   }
 

@@ -1,15 +1,13 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { Fewer, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
-import type { Lookup } from '../../language/lookup.ts';
-import type { LookupFor, Lookups } from '../../language/lookup-name.ts';
+import type { Lookups } from '../../language/lookup-name.ts';
 import {
   type AnyRelatedConditions,
   type RelatedPath,
   relatedPath,
   type RelatedAggregate,
 } from '../../language/related-path.ts';
-import { fitting, type ResolvedLookup } from '../../language/resolve-lookup.ts';
 import { isPlainRecord } from '../../json.ts';
 import { TEXT, wrongOption } from '../../options.ts';
 
@@ -66,30 +64,6 @@ export class RelatedValue<Entity, Value> {
   pathFrom(meta: EntityMetadata, prefix = ''): RelatedPath {
     return relatedPath(meta, prefix + this.way, this.aggregate, this.conditions);
   }
-}
-
-/**
- * A filter by a value computed from related records: by equality, or by another lookup, `[count('comments'), 'gte']`.
- */
-export type ValueLookup<Entity = never> =
-  | RelatedValue<Entity, boolean | number>
-  | readonly [value: RelatedValue<Entity, boolean>, lookup: LookupFor<boolean>]
-  | readonly [value: RelatedValue<Entity, number>, lookup: LookupFor<number>];
-
-/**
- * Resolves the filter by a value.
- *
- * @throws ImproperlyConfigured for a malformed filter, for a path that does not exist, and for a lookup that does not
- * fit
- */
-export function lookupOf(meta: EntityMetadata, declared: ValueLookup): ResolvedLookup {
-  const [value, lookup = 'exact']: readonly [unknown, Lookup?] =
-    declared instanceof RelatedValue ? [declared] : declared;
-  if (!(value instanceof RelatedValue)) {
-    throw wrongOption(meta.className, 'filterFields', "a lookup, exists(), count() or [count(…), 'gte']", declared);
-  }
-  const path = value.pathFrom(meta);
-  return fitting(meta, `${path.key}__${lookup}`, path, lookup);
 }
 
 /**

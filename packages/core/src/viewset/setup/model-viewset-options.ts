@@ -20,7 +20,9 @@ import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Counting } from '../../language/query.ts';
 import type { LookupName, Lookups, OrderName } from '../../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
-import { RelatedValue, type ValueLookup } from '../../shapes/read/related-value.ts';
+import { JsonValue } from '../../filters/json-value.ts';
+import type { ValueLookup } from '../../filters/value-lookup.ts';
+import { RelatedValue } from '../../shapes/read/related-value.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
 import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
 import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
@@ -331,7 +333,7 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly updateMethods?: readonly UpdateMethod[];
   /** Fields that `?search=` searches, or a search such as `fullText()` of `@viewset/full-text`. */
   readonly searchFields?: readonly SearchField<Entity>[] | TextSearch<Entity>;
-  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `[count(…), 'gte']`. */
+  /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `inJson(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
   /** Fields that `?filter=` (JSON Logic) can use. Default: the fields that `filterFields` uses. */
   readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
@@ -498,9 +500,14 @@ const byParameter = (what: string): OptionRule => [
   (value) => isPlainRecord(value) && Object.values(value).every(isFilterOrOrder),
 ];
 
-/** A name, or a value of related records, alone or with a lookup. */
+/** A name, or a value of related records or in JSON, alone or with a lookup. */
 function isFilterOrOrder(value: unknown): boolean {
-  return TEXT[1](value) || value instanceof RelatedValue || (Array.isArray(value) && value.length === 2);
+  return (
+    TEXT[1](value) ||
+    value instanceof RelatedValue ||
+    value instanceof JsonValue ||
+    (Array.isArray(value) && value.length === 2)
+  );
 }
 
 /** The rules for the values of options. Whether values fit the entity is checked when the view is registered. */
