@@ -81,8 +81,11 @@ export class JsonValue<Entity, Value> {
   }
 }
 
+function isKey(key: unknown): boolean {
+  return typeof key === 'string' && textProblem(key) === undefined;
+}
+
 function isPathOfKeys(path: unknown): boolean {
-  const isKey = (key: unknown): boolean => typeof key === 'string' && textProblem(key) === undefined;
   return Array.isArray(path) && path.length > 0 && path.length <= MAX_DEPTH && path.every(isKey);
 }
 

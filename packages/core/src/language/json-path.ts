@@ -15,21 +15,21 @@ type Stored = 'text' | 'number' | 'boolean';
 
 /** How databases name and read the values of a JSON type. */
 const STORED: Readonly<
-  Record<Stored, { sqlite: string; postgresql: string; cast: string; mongodb: readonly string[]; column: string }>
+  Record<Stored, { sqlite: string; postgresql: string; cast: string; document: readonly string[]; column: string }>
 > = {
-  text: { sqlite: "'text'", postgresql: 'string', cast: '', mongodb: ['string'], column: 'text' },
+  text: { sqlite: "'text'", postgresql: 'string', cast: '', document: ['string'], column: 'text' },
   number: {
     sqlite: "'integer', 'real'",
     postgresql: 'number',
     cast: '::numeric',
-    mongodb: ['int', 'long', 'double', 'decimal'],
+    document: ['int', 'long', 'double', 'decimal'],
     column: 'numeric',
   },
   boolean: {
     sqlite: "'true', 'false'",
     postgresql: 'boolean',
     cast: '::boolean',
-    mongodb: ['bool'],
+    document: ['bool'],
     column: 'boolean',
   },
 };
@@ -71,7 +71,7 @@ export function jsonPath(
         ? inPostgreSql(from, names.length, value, stored)
         : inSqlite(from, names.length, value, stored);
     },
-    document: (...path) => inMongoDb(field, path as string[], stored),
+    document: (...path) => inDocument(field, path as string[], stored),
   };
   const path: NativePath = {
     key,
@@ -113,14 +113,14 @@ function inPostgreSql(column: string, depth: number, value: string, stored: Stor
   return `(select case jsonb_typeof(j.x) when '${postgresql}' then (j.x #>> '{}')${cast} end from (select ${column}::jsonb${steps} as x) j)${text}`;
 }
 
-function inMongoDb(field: string, names: readonly string[], stored: Stored): object {
+function inDocument(field: string, names: readonly string[], stored: Stored): object {
   let found: unknown = `$${field}`;
   for (const name of names) {
     const inner = { $getField: { field: { $literal: name }, input: '$$object' } };
     const isObject = { $eq: [{ $type: '$$object' }, 'object'] };
     found = { $let: { vars: { object: found }, in: { $cond: [isObject, inner, null] } } };
   }
-  const isStored = { $in: [{ $type: '$$found' }, STORED[stored].mongodb] };
+  const isStored = { $in: [{ $type: '$$found' }, STORED[stored].document] };
   return { $let: { vars: { found }, in: { $cond: [isStored, '$$found', null] } } };
 }
 
