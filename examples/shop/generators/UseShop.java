@@ -1,4 +1,3 @@
-import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.List;
 import shop.ApiClient;
@@ -22,16 +21,16 @@ public class UseShop {
     client.setBearerToken(token);
     ProductsApi products = new ProductsApi(client);
 
-    Product made = products.createProduct(new ProductInput().name("Java tea").price(new BigDecimal("4.35")));
+    Product made = products.createProduct(new ProductInput().name("Java tea").price(4.35));
     check("the server fills in the stock", made.getStock(), 0);
     check("retrieved", products.retrieveProduct(made.getId()), made);
     check("changed by PATCH", products.updateProduct(made.getId(), new ProductPatch().stock(7)).getStock(), 7);
-    ProductInput replacement = new ProductInput().name("Java coffee").price(new BigDecimal("12.5")).stock(3);
+    ProductInput replacement = new ProductInput().name("Java coffee").price(12.5).stock(3);
     check("replaced by PUT", products.replaceProduct(made.getId(), replacement).getName(), "Java coffee");
 
     String rule = "{\"and\":[{\"in\":[\"coffee\",{\"var\":\"name\"}]},{\"!\":{\"<\":[{\"var\":\"price\"},5]}}]}";
     List<String> sort = Arrays.asList("-price", "name");
-    ProductPage page = products.listProducts("java", rule, new BigDecimal("12.5"), new BigDecimal("12.5"), 3, null, sort, 1, 5);
+    ProductPage page = products.listProducts("java", rule, 12.5, 12.5, 3, null, sort, 1, 5);
     check("counted", page.getCount(), 1);
     check("listed", page.getResults().get(0).getName(), "Java coffee");
     check("next page", products.listProducts(null, null, null, null, null, null, Arrays.asList("name"), 2, 10).getPrevious(), true);
@@ -40,7 +39,7 @@ public class UseShop {
     check("an action with a keyword", found.getKeyword(), "coffee");
     check("a role that may be null", new AccountsApi(client).listAccounts(null, null, null, null, null, null, null).getResults().get(0).getRole(), "admin");
 
-    Error wrong = failure(400, () -> products.createProduct(new ProductInput().name("x").price(new BigDecimal("-1"))));
+    Error wrong = failure(400, () -> products.createProduct(new ProductInput().name("x").price(-1.0)));
     check("the code of a 400", wrong.getCode(), "invalid_usage");
     check("the place of a 400", wrong.getDetails().get(0).getPath(), "/price");
     products.destroyProduct(made.getId());

@@ -35,7 +35,7 @@ export function documentSchema(schema: unknown): unknown {
         !keyword.startsWith('~') && keyword !== '$id' && keyword !== '$schema' && value !== undefined,
     )
     .map(([keyword, value]) => [keyword, changeInside(keyword, value, documentSchema)]);
-  return withTuple(withNull(withEnumType(Object.fromEntries(entries) as JsonObject)));
+  return withNumberFormat(withTuple(withNull(withEnumType(Object.fromEntries(entries) as JsonObject))));
 }
 
 /** Changes the schemas inside a keyword. Property names are not keywords. */
@@ -66,6 +66,22 @@ function withTuple(schema: JsonObject): JsonObject {
   const { items, additionalItems, ...rest } = schema;
   if (Array.isArray(items)) return { ...rest, prefixItems: items, items: additionalItems ?? {} };
   return schema['type'] === 'array' && items === undefined ? { ...schema, items: {} } : schema;
+}
+
+const LEAST_INT32 = -(2 ** 31);
+const GREATEST_INT32 = 2 ** 31 - 1;
+
+/**
+ * Adds the format of numbers. Without one, generators of clients for Go, Java and C# choose 32 bits, which lose digits
+ * and cannot read great numbers.
+ */
+function withNumberFormat(schema: JsonObject): JsonObject {
+  const types = new Set([schema['type'] ?? []].flat());
+  if (schema['format'] !== undefined) return schema;
+  if (types.has('number')) return types.has('string') ? schema : { ...schema, format: 'double' };
+  const bounds = [schema['minimum'], schema['maximum']].filter((bound) => typeof bound === 'number');
+  const isWide = bounds.some((bound) => bound < LEAST_INT32 || bound > GREATEST_INT32);
+  return types.has('integer') && !types.has('string') && isWide ? { ...schema, format: 'int64' } : schema;
 }
 
 /** Text without the NUL character, which databases cannot store and every route rejects. */

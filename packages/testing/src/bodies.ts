@@ -90,7 +90,7 @@ export function onWire(value: unknown): unknown {
 
 function scalar(schema: FieldSchema, name: string, number: number): unknown {
   const type = [schema.type ?? []].flat().find((each) => each !== 'null');
-  if (type === 'string' || schema.format !== undefined) return text(schema, name, number);
+  if (type === 'string' || (type === undefined && schema.format !== undefined)) return text(schema, name, number);
   if (type === 'boolean') return number % 2 === 1;
   if (type === 'integer' || type === 'number') return within(schema, number);
   if (schema.contentMediaType !== undefined) throw unknownValue(name, 'is a file');

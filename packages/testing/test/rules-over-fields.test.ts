@@ -14,6 +14,8 @@ const BookingSchema = defineEntity({
     ends_on: p.date(),
     seats: p.integer(),
     used_seats: p.integer(),
+    // Its schema has a format, and is no text.
+    number: p.bigint('number'),
     kind: p.enum(['online', 'onsite'] as const),
     room: p.string().length(20).nullable(),
     link: p.string().length(20).nullable(),
@@ -24,8 +26,8 @@ BookingSchema.setClass(Booking);
 
 const seats = Type.Integer({ minimum: 0, maximum: 20 });
 const options = {
-  read: readShape(Booking, ['id', 'starts_on', 'ends_on', 'seats', 'used_seats', 'kind', 'room', 'link']),
-  write: writeShape(Booking, ['starts_on', 'ends_on', 'kind', 'room', 'link'], { seats, used_seats: seats }),
+  read: readShape(Booking, ['id', 'starts_on', 'ends_on', 'seats', 'used_seats', 'number', 'kind', 'room', 'link']),
+  write: writeShape(Booking, ['starts_on', 'ends_on', 'number', 'kind', 'room', 'link'], { seats, used_seats: seats }),
   orderingFields: { starts_on: 'starts_on' },
 } as const;
 

@@ -128,7 +128,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
     toInteger: BigInt,
     namesRecords: true,
     keysMadeBy: 'database',
-    wireType: ({ mode }) => ({ type: mode === 'number' ? 'integer' : 'string' }),
+    wireType: ({ mode }) => (mode === 'number' ? { type: 'integer', format: 'int64' } : { type: 'string' }),
     acceptedTypes: ({ mode }) => (mode === 'number' ? ['integer'] : ['string', 'integer']),
     bounds: ({ mode }) => (mode === 'number' ? SAFE_INTEGERS : { pattern: '^(?:0|-?[1-9][0-9]*)$' }),
     writer: ({ mode }) => (mode === 'number' ? undefined : String),

@@ -138,8 +138,9 @@ function outside(schema: FieldSchema): unknown[] {
 
 /** Lists the values at a schema's bounds, which it allows; empty for formatted texts and references. */
 function atBounds(schema: FieldSchema): unknown[] {
-  const { format, pattern, enum: values, maxLength, minimum, maximum, 'x-reference': reference } = schema;
-  if (format !== undefined || pattern !== undefined || values !== undefined || reference !== undefined) return [];
+  const { type, format, pattern, enum: values, maxLength, minimum, maximum, 'x-reference': reference } = schema;
+  const isFormattedText = format !== undefined && ![type].flat().includes('integer');
+  if (isFormattedText || pattern !== undefined || values !== undefined || reference !== undefined) return [];
   const allowed: unknown[] = [minimum, maximum].filter((bound) => bound !== undefined);
   if (maxLength !== undefined) allowed.push('x'.repeat(maxLength));
   return allowed;
