@@ -97,6 +97,18 @@ class HookedViewSet extends ModelViewSet(Item, {
     return super.performUpdate(request, item, data);
   }
 }
+/** Its hook flushes the record itself, and gives it the position that its name tells. */
+class FlushingViewSet extends ModelViewSet(Item, {
+  read: readItem,
+  write: writeShape(Item, [...FIELDS, 'list']),
+  bulk: 100,
+}) {
+  override async performUpdate(request: FastifyRequest, item: ItemRecord, data: { name?: string; position?: number }) {
+    request.em.assign(item, { position: Number(data.name ?? data.position) });
+    await request.em.flush();
+    return super.performUpdate(request, item, data.name === undefined ? data : {});
+  }
+}
 class TightViewSet extends ModelViewSet(Tight, {
   read: readShape(Tight, ['id', 'place', 'digits', 'size']),
   write: writeShape(Tight, ['place', 'digits', 'size', 'flag']),
@@ -122,7 +134,8 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
         .register('items', ItemViewSet)
         .register('lists', ListViewSet)
         .register('hooked', HookedViewSet)
-        .register('tight', TightViewSet),
+        .register('tight', TightViewSet)
+        .register('flushing', FlushingViewSet),
     ],
     {
       before: (child) => {
@@ -488,6 +501,40 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     ]);
     t.equal(status, 409);
     t.equal(body.details?.length, 2);
+  });
+
+  await t.test('short texts, of which few are free', async (t) => {
+    const em = orm.em.fork();
+    const list = await em.findOneOrFail(List, 1);
+    const ids = Array.from({ length: 9 }, (_, index) => 101 + index);
+    for (const id of ids) em.create(Item, { id, name: 'short', position: id, list, slug: String(id - 100) });
+    await em.flush();
+    for (let round = 0; round < 10; round++) {
+      const slugs = ids.map((_, index) => String(((index + round + 1) % 9) + 1));
+      const sent = ids.map((id, index) => ({ id, slug: slugs[index]! }));
+      await changes(t, 'PATCH', '/items', sent, sent);
+    }
+  });
+
+  await t.test('a hook that flushes itself', async (t) => {
+    await changes(
+      t,
+      'PATCH',
+      '/flushing',
+      [
+        { id: 11, position: 2 },
+        { id: 12, position: 1 },
+      ],
+      [
+        { id: 11, position: 2 },
+        { id: 12, position: 1 },
+      ],
+    );
+    const before = [...(await rows()).values()];
+    const { status, body } = await send('PATCH', '/flushing', [{ id: 13, name: '1' }]);
+    t.equal(status, 409, JSON.stringify(body));
+    t.strictSame([...(await rows()).values()], before);
+    t.equal(body.details, undefined, 'the body does not have the value');
   });
 
   await t.test('random orders of random records', async (t) => {

@@ -33,7 +33,7 @@ export async function freeValues(
     case 'decimal':
       return [...nothing, ...(await freeNumbers(em, meta, path, current))];
     case 'string':
-      return [...nothing, ...freeTexts(path, String(current))];
+      return [...nothing, ...(await freeTexts(em, meta, path, String(current)))];
     case 'uuid':
       return [...nothing, randomUUID()];
     case 'date':
@@ -91,13 +91,43 @@ async function extremeOf(
 const CLASSES = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789'] as const;
 /** The number of letters of a text that is not made after the present one. */
 const LENGTH = 12;
-const ATTEMPTS = 3;
+/** The number of random texts of each form, of which those that a record has are left out. A short text is often taken. */
+const ATTEMPTS = 20;
+/** The most texts of each form that are tried. */
+const MAX_TEXTS = 3;
 
-/** Returns texts of the form of the present one, because a rule may ask for it: a slug, a code of digits. */
-function freeTexts({ type: { maxLength = LENGTH } }: FieldPath, current: string): string[] {
-  const alike = Array.from({ length: ATTEMPTS }, () => Array.from(current, another).join(''));
-  const letters = Array.from({ length: Math.min(maxLength, LENGTH) }, () => another('a')).join('');
-  return [...new Set([...alike, letters])].filter((text) => text !== current);
+/**
+ * Returns texts of the form of the present one, because a rule may ask for it: a slug, a code of digits. Then texts of
+ * letters. A database without savepoints cannot try a value, so no record has any of them.
+ */
+async function freeTexts(
+  em: EntityManager,
+  meta: EntityMetadata,
+  path: FieldPath,
+  current: string,
+): Promise<readonly string[]> {
+  const { maxLength = LENGTH } = path.type;
+  const form = Array.from({ length: Math.min(maxLength, LENGTH) }, () => 'a');
+  const forms = [Array.from(current), form].map((letters) => {
+    return Array.from({ length: ATTEMPTS }, () => letters.map(another).join(''));
+  });
+  const taken = new Set(await storedAmong(em, meta, path, forms.flat()));
+  const free = forms.map((texts) => [...new Set(texts)].filter((text) => text !== current && !taken.has(text)));
+  return free.flatMap((texts) => texts.slice(0, MAX_TEXTS));
+}
+
+/** Returns the texts that a record has. */
+async function storedAmong(
+  em: EntityManager,
+  meta: EntityMetadata,
+  path: FieldPath,
+  texts: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await QuerySet.of(em, meta.class)
+    .unfiltered()
+    .where(compare(path, 'in', texts))
+    .rows(orderValues([{ path, descending: false }]));
+  return rows.map(([value]) => String(value));
 }
 
 function another(letter: string): string {
