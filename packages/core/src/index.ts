@@ -10,7 +10,7 @@ export { readJsonOnly } from './router/body-parsers.ts';
 export { serializeBySchema } from './schema/scope-serializers.ts';
 
 export { ViewSet } from './viewset/viewset.ts';
-export type { DeclaredList } from './viewset/setup/view-definition.ts';
+export type { DeclaredList } from './viewset/setup/list-definition.ts';
 export type { Idempotency, IdempotencyMode, KeyedRequest, SentAnswer } from './viewset/setup/idempotency.ts';
 export type { ViewDocumentation } from './viewset/setup/view-documentation.ts';
 export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
@@ -91,7 +91,7 @@ export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
 export { field, type Renamed } from './shapes/write/renamed-field.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
-export type { Aggregate, SummaryOption } from './aggregates/summary-option.ts';
+export type { Aggregate, SummaryOption } from './features/summary/summary-option.ts';
 export type {
   LiveList,
   LiveOption,
@@ -100,9 +100,9 @@ export type {
   LiveRecord,
   LiveSupport,
   SendLiveList,
-} from './live/live-list.ts';
-export { csv, type CsvDelimiter, type CsvFormat, type CsvOptions } from './exports/csv-format.ts';
-export type { ExportFormat, ExportOption } from './exports/list-export.ts';
+} from './features/live/live-list.ts';
+export { csv, type CsvDelimiter, type CsvFormat, type CsvOptions } from './features/exports/csv-format.ts';
+export type { ExportFormat, ExportOption } from './features/exports/list-export.ts';
 export { requireEntities } from './mikro/required-entities.ts';
 export { canSkipLocked } from './mikro/skip-locked.ts';
 export { requireTransactions } from './mikro/transactions.ts';
@@ -114,11 +114,14 @@ export type {
   HistoryPlugin,
   HistoryView,
   ViewHistory,
-} from './viewset/setup/record-history.ts';
-export type { LivePlugin, Provided } from './viewset/setup/providers.ts';
+} from './features/history/record-history.ts';
+export type { Feature, FeatureParts, FeatureView, OperationWrapper } from './viewset/setup/feature.ts';
+export { eventsFeature } from './features/emits/emits.ts';
+export { historyFeature } from './features/history/feature.ts';
+export { liveFeature, type LivePlugin } from './features/live/feature.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
-export type { KeptField } from './viewset/setup/history-fields.ts';
-export type { HistoryListener, HistoryWrite, KeptValues } from './viewset/writes/history-recorder.ts';
+export type { KeptField } from './features/history/history-fields.ts';
+export type { HistoryListener, HistoryWrite, KeptValues } from './features/history/history-recorder.ts';
 export type { RecordWrite, WriteListener } from './viewset/writes/write-listener.ts';
 export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
 export { isTransactionLost } from './query/known-errors.ts';

@@ -10,9 +10,7 @@ import { nearest } from './nearest.ts';
  * // ImproperlyConfigured: Router: unknown option "prefx"; did you mean "prefix"? Known options: prefix
  */
 export function checkOptionNames(owner: string, given: object, known: readonly string[]): void {
-  if (!isRecord(given)) {
-    throw new ImproperlyConfigured(`${owner}: the options must be an object, got ${describe(given)}`);
-  }
+  requireOptions(owner, given);
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     if (known.length === 0) throw new ImproperlyConfigured(`${owner}: unknown option "${name}"; it has no options`);
@@ -20,6 +18,12 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
     const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
     throw new ImproperlyConfigured(`${owner}: unknown option "${name}"${hint} Known options: ${known.join(', ')}`);
   }
+}
+
+/** @throws ImproperlyConfigured for options that are no object */
+export function requireOptions(owner: string, given: unknown): void {
+  if (isRecord(given)) return;
+  throw new ImproperlyConfigured(`${owner}: the options must be an object, got ${describe(given)}`);
 }
 
 /**

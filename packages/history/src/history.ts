@@ -1,4 +1,4 @@
-import { checkOptionNames, type HistoryPlugin, requireEntities, requireTransactions } from '@viewset/core';
+import { checkOptionNames, historyFeature, requireEntities, requireTransactions } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { entriesAction } from './entries-action.ts';
@@ -7,7 +7,7 @@ import { entriesOf } from './record-key.ts';
 import { storeWrites } from './store-writes.ts';
 
 /** Stores the history of all views in the table of `HistoryEntry`. */
-const IN_ONE_TABLE: HistoryPlugin = {
+const IN_ONE_TABLE = historyFeature({
   keep: (view) => ({
     listener: (writes) => storeWrites(view, writes),
     actions: new Map([['history', entriesAction(view)]]),
@@ -21,7 +21,7 @@ const IN_ONE_TABLE: HistoryPlugin = {
       return entry?.values;
     },
   }),
-};
+});
 
 /**
  * The Fastify plugin that keeps the history of views with the option `history`, in the transaction of each write.
@@ -46,7 +46,7 @@ export const history = fp(
     const { orm } = app.viewset;
     requireTransactions(orm, 'history');
     requireEntities(orm, 'history', '@viewset/history', [HistoryEntry]);
-    app.viewset.provide('history', IN_ONE_TABLE);
+    app.viewset.addFeature(IN_ONE_TABLE);
   },
   { name: '@viewset/history', fastify: '5.x', dependencies: ['@viewset/core'] },
 );

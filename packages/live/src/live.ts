@@ -1,6 +1,7 @@
 import {
   afterCommit,
   freeSlot,
+  liveFeature,
   type RecordWrite,
   requireEntities,
   requireTransactions,
@@ -46,7 +47,7 @@ export const live = fp(
     requireTransactions(orm, 'live');
     requireEntities(orm, 'live', '@viewset/live', [ListChange, ListVersion]);
     const lists = new LiveLists(new ChangeLog(orm, app.log), options, app.log);
-    app.viewset.provide('live', { listener: noteWrites, send: senderTo(lists) });
+    app.viewset.addFeature(liveFeature({ listener: noteWrites, send: senderTo(lists) }));
     const woken = new Waking(options.wakeUps, () => lists.wake());
     const all = loops.get(orm.em.config) ?? new Set();
     loops.set(orm.em.config, all.add(woken.written));

@@ -1,6 +1,6 @@
 /** The document of a view whose lists can be followed. */
 import { defineEntity, p } from '@mikro-orm/core';
-import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { liveFeature, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import t from 'tap';
 import { openSqlite } from '../../core/test/support/databases.ts';
 import { documentOf, startApp } from './support/app.ts';
@@ -18,7 +18,7 @@ t.test('a live list is JSON for generated clients, and documents that it can be 
   const orm = await openSqlite(t, { entities: [Note] });
   const router = new Router({ prefix: 'api' }).register('notes', Notes).register('others', Others);
   const app = await startApp(t, orm, (made) => {
-    made.viewset.provide('live', { listener: async () => {}, send: async (_request, reply) => reply.send('') });
+    made.viewset.addFeature(liveFeature({ listener: async () => {}, send: async (_request, reply) => reply.send('') }));
     void made.register(router.plugin);
   });
   const document = await documentOf(app);

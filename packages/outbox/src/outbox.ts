@@ -1,4 +1,4 @@
-import { checkOptionNames, ImproperlyConfigured, keepTenant, type RecordWrite } from '@viewset/core';
+import { checkOptionNames, eventsFeature, ImproperlyConfigured, keepTenant, type RecordWrite } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';
@@ -12,6 +12,9 @@ import { workerOf } from './worker/worker.ts';
  * events; another process delivers them with `startOutbox()`.
  */
 export type OutboxOptions = Partial<WorkerOptions>;
+
+/** Stores the events of views with the option `emits`. */
+const EVENTS = eventsFeature(storeWrites);
 
 /**
  * The Fastify plugin that stores the events of views with the option `emits`, in the transaction of each write.
@@ -35,7 +38,7 @@ export const outbox = fp(
   async (app: FastifyInstance, options: OutboxOptions): Promise<void> => {
     const { orm } = app.viewset;
     checkOrm('outbox', orm);
-    app.viewset.provide('emits', storeWrites);
+    app.viewset.addFeature(EVENTS);
     const { handlers } = options;
     if (handlers === undefined) return checkStoringOnly(options);
     const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });

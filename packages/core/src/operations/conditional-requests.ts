@@ -33,7 +33,7 @@ export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, 
 interface Conditional {
   readonly action: string;
   readonly detail: boolean;
-  readonly variant?: OperationPlan['variant'];
+  readonly variant?: string | undefined;
   readonly preconditions?: Preconditions | undefined;
 }
 

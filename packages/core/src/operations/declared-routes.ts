@@ -1,5 +1,4 @@
 import type { TSchema } from 'typebox';
-import { SUMMARIZE } from '../aggregates/summary.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { prefixErrors, wrongOption } from '../options.ts';
@@ -11,24 +10,20 @@ import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionOptions, ROOT_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
-import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
-import { permissionsForDeleted } from '../viewset/setup/deleted-records.ts';
 import { fillingDeferred } from '../viewset/request/deferred-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
 import {
-  type OutputOperation,
   isOutputOperation,
   isWrite,
   OPERATION,
   type Operation,
   OPERATIONS,
-  type ParentProof,
   WRITES,
 } from '../viewset/request/operation.ts';
-import type { BulkSchemas, ViewContext, ViewDefinition } from '../viewset/setup/view-definition.ts';
-import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
-import type { OperationMethod, OperationPlan } from './operation-plan.ts';
+import type { DeclaredRoute, OperationHandler, OperationMethod } from '../viewset/setup/declared-route.ts';
+import type { ViewContext, ViewDefinition } from '../viewset/setup/view-definition.ts';
+import type { ViewSet } from '../viewset/viewset.ts';
 
 /** Makes the throttles of a route, the application's and the declared ones, with the scopes of their counters. */
 export type RuleListFactory = (
@@ -51,44 +46,6 @@ export interface MountedView {
   readonly takenIds: Set<string>;
 }
 
-/** A route as declared by its view. The five operations are described like actions. */
-export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | 'querystring'> {
-  readonly action: string;
-  readonly method: OperationMethod;
-  readonly detail: boolean;
-  /**
-   * The path below the collection or the record (`/recount`), or an extension (`.csv`). Empty for the five operations.
-   */
-  readonly suffix: string;
-  readonly variant?: OperationPlan['variant'];
-  readonly urlName: string;
-  readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
-  /** The operation whose records the route returns; undefined if it returns no records of the view. */
-  readonly answersAs?: OutputOperation | undefined;
-  /** See `OperationPlan`. */
-  readonly envelope?: string | undefined;
-  readonly pageMembers?: OperationPlan['pageMembers'] | undefined;
-  readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
-  /** Checks and converts the body of an action. */
-  readonly validateBody?: ((body: unknown) => unknown) | undefined;
-  /** True if the route accepts only those list parameters that narrow lists. */
-  readonly isNarrowed?: boolean;
-  /** True if a list in the query string is one comma-separated text. */
-  readonly isCommaSeparated?: boolean;
-  /** True if the body or the query string identifies records that may not exist. */
-  readonly namesRecords?: boolean;
-  /** The preconditions of the view's operations. Undefined for an action, even if it has the name of an operation. */
-  readonly preconditions?: Preconditions | undefined;
-  readonly transaction: boolean;
-  /** True if the library handles the operation, false if the view overrides it; undefined for an action. */
-  readonly isBuiltIn?: boolean;
-  /** Lists why requests may need a transaction of the library. Empty if they write by one statement at most. */
-  readonly transactionReasons: () => readonly string[];
-  readonly handler: OperationHandler;
-  /** How the handler's result shows that the parent of a nested view exists. */
-  readonly proof: ParentProof;
-}
-
 /** The five operations, once for each method. */
 const OPERATION_ROUTES = OPERATIONS.flatMap((operation) =>
   OPERATION[operation].methods.map((method) => ({ operation, method })),
@@ -106,14 +63,10 @@ export const FORM_TYPE = 'multipart/form-data';
 /** Lists the routes that a view declares. Throws ImproperlyConfigured for a wrong declaration. */
 export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
   const operations = declaredOperations(mounted);
-  const exported = declaredExports(mounted, operations);
-  const summary = declaredSummary(mounted);
   const routes = [
     ...operations,
-    ...exported,
     ...declaredBulk(mounted),
-    ...summary,
-    ...declaredDeleted(mounted, operations),
+    ...ofFeatures(mounted, operations),
     ...declaredActions(mounted),
   ];
   if (!hasTransactions(mounted.context.orm)) {
@@ -142,6 +95,8 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     const { overrides } = definition;
     // Built-in operations write everything or nothing.
     const isGenerated = overrides !== undefined && !overrides.handles[operation];
+    const handled = operationHandler(view, operation);
+    const handler = definition.features?.around(operation, handled) ?? handled;
     return {
       action: operation,
       method,
@@ -166,7 +121,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       transaction: isWrite(operation) && isGenerated,
       isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
-      handler: isGenerated ? operationHandler(view, operation) : fillingDeferred(operationHandler(view, operation)),
+      handler: isGenerated ? handler : fillingDeferred(handler),
       proof: isGenerated && !overrides.findsRecord ? proof : 'none',
     };
   });
@@ -174,80 +129,28 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
 
 /** The parameters that determine an operation's response. */
 function answerParametersOf(
-  { answers, history }: ViewDefinition,
+  { answers, features }: ViewDefinition,
   operation: Operation,
 ): readonly ParameterDeclaration[] | undefined {
   if (answers === undefined || !isOutputOperation(operation)) return undefined;
-  const ofHistory = operation === 'retrieve' ? (history?.parameters ?? []) : [];
-  return [...answers.parametersOf(operation), ...ofHistory];
+  return [...answers.parametersOf(operation), ...(features?.parametersOf(operation) ?? [])];
 }
 
 /**
- * Declares the list in each export format. Each format has its own path, for links and documents. The path is the
- * list's path with an extension, which cannot be the path of a record.
+ * Lists the routes of a view's features.
+ *
+ * @throws ImproperlyConfigured if the view declares an action with the name of such a route
  */
-function declaredExports({ definition }: MountedView, operations: readonly DeclaredRoute[]): DeclaredRoute[] {
-  const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
-  if (list === undefined) return [];
-  return [...(definition.lists?.exports ?? [])].map(([format, schema]) => ({
-    ...list,
-    suffix: `.${format}`,
-    variant: format,
-    urlName: `list-${format}`,
-    options: { responses: { 200: schema }, listParameters: true },
-    answersAs: undefined,
-    pageMembers: undefined,
-    documented: undefined,
-    readShapes: undefined,
-  }));
-}
-
-/** Declares the summary of the list's records, with the filters of the list. */
-function declaredSummary({ view, definition: { summary } }: MountedView): DeclaredRoute[] {
-  if (summary === undefined || !(view instanceof ModelViewSetBase)) return [];
-  const { querystring, response } = summary;
-  return [
-    {
-      action: 'summary',
-      method: 'GET',
-      detail: false,
-      suffix: '/summary',
-      urlName: 'summary',
-      options: { querystring, responses: { 200: response }, listParameters: true },
-      isNarrowed: true,
-      validateQuery: (query, parameters) => summary.validate(query, parameters),
-      isCommaSeparated: true,
-      transaction: false,
-      isBuiltIn: true,
-      transactionReasons: () => [],
-      handler: (request) => view[SUMMARIZE](request),
-      proof: 'none',
-    },
-  ];
-}
-
-/** Declares the list of deleted records, for the users who may restore them. */
-function declaredDeleted(
-  { view, definition: { softDelete }, context }: MountedView,
+function ofFeatures(
+  { view, definition: { features }, actions }: MountedView,
   operations: readonly DeclaredRoute[],
-): DeclaredRoute[] {
-  const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
-  if (softDelete?.visibleTo === undefined || list === undefined) return [];
-  const { responses } = list.options;
-  const permissions = permissionsForDeleted(view, softDelete.visibleTo, context.defaults.permissionClasses);
-  return [
-    {
-      ...list,
-      action: 'deleted',
-      suffix: '/deleted',
-      urlName: 'deleted',
-      options: { responses, listParameters: true, ...permissions },
-      // `expand` and `fields` belong to the five operations.
-      answerParameters: undefined,
-      preconditions: undefined,
-      proof: 'none',
-    },
-  ];
+): readonly DeclaredRoute[] {
+  const routes = features?.routes(operations) ?? [];
+  const taken = routes.find(({ action }) => actions.has(action));
+  if (taken === undefined) return routes;
+  throw new ImproperlyConfigured(
+    `${view.name}: its options make a route "${taken.action}", and the view declares an action of this name; rename it`,
+  );
 }
 
 /** Makes the handler of an operation. A POST of an array creates several records, if the view accepts arrays. */
@@ -371,14 +274,15 @@ function recordsOf(
 /** Makes the handler of an application's action that stores its changes in the history of the view. */
 function recorded(
   handler: OperationHandler,
-  { history, actions }: ViewDefinition,
+  { features, actions }: ViewDefinition,
   name: string,
   transaction: boolean,
 ): OperationHandler {
   // The view's own actions, such as a revert, write by its operations.
-  if (history === undefined || !transaction || actions?.has(name) === true) return handler;
+  const recorder = features?.recorder;
+  if (recorder === undefined || !transaction || actions?.has(name) === true) return handler;
   return (request, reply) =>
-    history.recorder(request).action(
+    recorder.of(request).action(
       async () => handler(request, reply),
       () => reply.statusCode < 400,
     );

@@ -16,7 +16,7 @@ import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
 import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
-import type { OperationHandler } from '../viewset/viewset.ts';
+import type { OperationHandler } from '../viewset/setup/declared-route.ts';
 import { type AnswerHook, collectionCheck, lacksTags, refuseTags, tagAnswers } from './conditional-requests.ts';
 import { formReading, isForm } from './form-body.ts';
 import { answerByKey, rememberBody } from './keyed-answers.ts';

@@ -7,7 +7,7 @@ import type { FileField } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { REFERENCE_MARK } from '../fields/reference-to.ts';
 import { pointerStep } from '../json.ts';
-import type { BodyForm } from '../viewset/setup/view-definition.ts';
+import type { BodyForm } from '../viewset/setup/operation-schemas.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import { FORM_TYPE } from './declared-routes.ts';

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { isRecord } from '../json.ts';
 import type { SentAnswer } from '../viewset/setup/idempotency.ts';
-import type { OperationHandler } from '../viewset/viewset.ts';
+import type { OperationHandler } from '../viewset/setup/declared-route.ts';
 import type { AnswerHook } from './conditional-requests.ts';
 import type { PlannedRoute } from './plan-view.ts';
 

@@ -1,9 +1,9 @@
-import type { OperationMethod, OperationPlan } from './operation-plan.ts';
+import type { OperationMethod } from '../viewset/setup/declared-route.ts';
 
 /** The facts about an operation or action that determine its names. */
 export interface NamedOperation {
   readonly action: string;
-  readonly variant?: OperationPlan['variant'];
+  readonly variant?: string | undefined;
   readonly method: OperationMethod;
   readonly detail: boolean;
   /** `products`, `staff-members`. */

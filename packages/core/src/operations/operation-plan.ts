@@ -3,13 +3,9 @@ import type { ParameterDeclaration } from '../parameters.ts';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/setup/action.ts';
-import type { ExportFormat } from '../exports/list-export.ts';
 import type { IdempotencyMode } from '../viewset/setup/idempotency.ts';
-import type { DeclaredList } from '../viewset/setup/view-definition.ts';
-import type { OperationHandler } from '../viewset/viewset.ts';
-
-/** The method of a route. A GET route also responds to HEAD. */
-export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+import type { OperationHandler, OperationMethod } from '../viewset/setup/declared-route.ts';
+import type { DeclaredList } from '../viewset/setup/list-definition.ts';
 
 /** A parameter of a route's path, query string or headers. Its schema has the type, bounds, default and description. */
 export interface OperationParameter extends ParameterDeclaration {
@@ -79,7 +75,7 @@ export interface OperationPlan {
    * Distinguishes operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records.
    * Undefined for the usual operation.
    */
-  readonly variant: ExportFormat | 'bulk' | undefined;
+  readonly variant: string | undefined;
   /** Unique in the application: `listProducts`, `replaceProduct` (PUT), `updateProduct` (PATCH), `recountProduct`. */
   readonly operationId: string;
   /** The name of the route, for `reverse`: `products-detail`. */

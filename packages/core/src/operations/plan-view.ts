@@ -13,16 +13,11 @@ import { isOutputOperation, OPERATIONS } from '../viewset/request/operation.ts';
 import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
-import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
+import type { DeclaredRoute, OperationMethod } from '../viewset/setup/declared-route.ts';
+import { declaredRoutes, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, lacksTags, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type {
-  OperationBody,
-  OperationMethod,
-  OperationParameter,
-  OperationPlan,
-  OperationView,
-} from './operation-plan.ts';
+import type { OperationBody, OperationParameter, OperationPlan, OperationView } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import { withRejections } from './refusals.ts';
@@ -150,7 +145,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the responses when they are first read; only documents read them */
 function operationPlan(
-  { view, definition: { key, overrides, lists }, basename, context, makeRules, takenIds }: MountedView,
+  { view, definition: { key, overrides, lists, features }, basename, context, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
@@ -205,7 +200,7 @@ function operationPlan(
     }),
     view: operationView(view, basename, key.column?.key),
     list: action === 'list' ? lists?.declared : undefined,
-    isLive: action === 'list' && variant === undefined && lists?.live === true,
+    isLive: action === 'list' && variant === undefined && features?.isLive === true,
     handler: overrides === undefined ? guarded : withRejections(guarded, { meta, key, parent }),
   });
 }

@@ -5,7 +5,7 @@ import { stateOf } from '../viewset/request/request-state.ts';
 import type { KeyDefinition } from '../viewset/visible/record-key.ts';
 import type { Parent } from '../viewset/visible/parent.ts';
 import { type PathKey, refusesKey } from '../viewset/visible/refused-values.ts';
-import type { OperationHandler } from '../viewset/viewset.ts';
+import type { OperationHandler } from '../viewset/setup/declared-route.ts';
 
 /** The part of a route that determines which records its path identifies. */
 interface NamingRoute {

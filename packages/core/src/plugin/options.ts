@@ -15,6 +15,8 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
+import type { Feature } from '../viewset/setup/feature.ts';
+import { FEATURES_RULE } from '../viewset/setup/features.ts';
 import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import { LIST_RULES } from '../viewset/setup/list-options.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
@@ -52,6 +54,11 @@ export interface ViewsetOptions {
   readonly throttles?: readonly RateLimitRuleInstance[];
   /** Called for every request to a route, after the rules. Any answer but true gives 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
+  /**
+   * Further options of views, each from its name to what it adds to a view. Plugins such as `outbox`, `history` and
+   * `live` add their own. Default: none.
+   */
+  readonly features?: readonly Feature[];
   /** Stores the counts of the throttles, and the used direct uploads. Default: a MemoryStore for this application. */
   readonly store?: Store;
   /**
@@ -131,6 +138,7 @@ const DEFAULTS = {
   readerTimeoutMs: 60_000,
   minReadRate: 1024,
   maxExports: 50,
+  features: [],
 };
 
 const LIMIT: OptionRule = [
@@ -167,6 +175,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   closeTimeoutMs: LIMIT,
   readerTimeoutMs: LIMIT,
   minReadRate: ['a positive integer', (value) => Number.isSafeInteger(value) && (value as number) > 0],
+  features: FEATURES_RULE,
   maxExports: LIMIT,
 };
 

@@ -5,8 +5,8 @@ import type { TSchema } from 'typebox';
 import type { ErrorFormat } from '../error-format.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
-import { limitExports } from '../exports/export-slots.ts';
-import type { LiveSupport } from '../live/live-list.ts';
+import { limitExports } from '../features/exports/export-slots.ts';
+import type { LiveSupport } from '../features/live/live-list.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
@@ -16,7 +16,8 @@ import { templateOf } from '../path-template.ts';
 import { admitsSender } from '../viewset/request/permission-check.ts';
 import { ReservedKeys } from '../viewset/visible/reserved-keys.ts';
 import type { ShownRecords } from '../viewset/visible/shown-records.ts';
-import { Providers } from '../viewset/setup/providers.ts';
+import { BUILT_IN_FEATURES } from '../features/built-in.ts';
+import { Features } from '../viewset/setup/features.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
@@ -48,11 +49,12 @@ export interface ViewsetInstance {
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
   /**
-   * Serves an option of views: `emits`, `history` or `live`. A plugin calls it before the routers are registered.
+   * Adds a feature: an option of views, as the plugin's option `features` does. A plugin calls it before the routers are
+   * registered.
    *
-   * @throws ImproperlyConfigured if another plugin already serves the option
+   * @throws ImproperlyConfigured for something else than a feature, and if another feature has the option
    */
-  readonly provide: Providers['provide'];
+  readonly addFeature: Features['add'];
   /** Support for plugins with long-lasting answers. */
   readonly live: LiveSupport;
   /**
@@ -80,8 +82,8 @@ export interface ViewsetInstance {
   readonly plannedRoutes: readonly PlannedRoute[];
   /** @internal */
   readonly addRoute: (route: PlannedRoute) => void;
-  /** @internal The registrations made by `provide`. */
-  readonly providers: Providers;
+  /** @internal */
+  readonly features: Features;
   /** @internal */
   readonly shownViews: ShownRecords[];
   /** @internal */
@@ -155,7 +157,8 @@ export const viewset = fp(
     };
     const routeNames = new RouteNames();
     const live: LiveSupport = { identify: new Set() };
-    const providers = new Providers();
+    const features = new Features(BUILT_IN_FEATURES);
+    for (const feature of options.features) features.add(feature);
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
       routeResponses(route, throttles.makeRules([]), defaults);
@@ -172,8 +175,8 @@ export const viewset = fp(
         ...senderFunctions(routeOf),
         plannedRoutes,
         addRoute,
-        provide: providers.provide,
-        providers,
+        addFeature: features.add,
+        features,
         live,
         shownViews: [],
         reservedKeys: reserveKeys(app, operations),

@@ -301,7 +301,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     const {
       orm,
       defaults,
-      providers,
+      features,
       makeRules,
       store,
       reservedKeys,
@@ -313,7 +313,7 @@ export class Router<const Default extends EnvelopeOption = never> {
       orm,
       log: app.log,
       defaults: { ...defaults, envelope: this.#envelope },
-      providers,
+      features,
       store,
       reservedKeys,
       path: this.#fullPath(app, path),

@@ -1,14 +1,9 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { SUMMARIZE } from '../aggregates/summary.ts';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import { ImproperlyConfigured, orNotFound } from '../errors.ts';
+import { orNotFound } from '../errors.ts';
 import { getCurrentUser, permissionDenied } from '../current-user.ts';
 import { checkNotAborted } from '../abort-state.ts';
-import { STREAM_TYPE } from '../live/live-list.ts';
-import { ListQuestion } from '../live/list-question.ts';
-import { evaluatePermissions } from '../permissions/evaluate.ts';
 import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData, UpdateBody } from '../shapes/write/write-input.ts';
@@ -17,19 +12,18 @@ import { type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
 import { BulkOperations } from './writes/bulk-operations.ts';
 import { ConditionalWrites } from './writes/conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
-import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
+import { type AnyModelOptions, checkClassBody, MODEL_VIEWSET_RULES } from './setup/model-viewset-options.ts';
 import type { OutputOperation, InputOperation, WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody } from './request/read-input.ts';
-import { repeatRequest, simulateRequest } from './request/request-for.ts';
+import { simulateRequest } from './request/request-for.ts';
 import { compilePermissions } from './request/permission-check.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { loadStored } from './request/deferred-records.ts';
 import { ResolvedView } from './setup/resolved-view.ts';
 import { ShownRecords, SHOWN_RECORDS } from './visible/shown-records.ts';
-import { RESTORE } from './setup/deleted-records.ts';
-import { REVERT } from './setup/record-history.ts';
+import { STEPS, type ViewSteps } from './setup/feature.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './setup/view-documentation.ts';
 import { ViewSet } from './viewset.ts';
@@ -86,6 +80,26 @@ export abstract class ModelViewSetBase<
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
+  readonly #steps: ViewSteps = {
+    listed: async (request, use) => {
+      const visible = this.#parts.records.forList(request);
+      try {
+        return await use((await this.#filtered(request, visible)) as unknown as QuerySet<object>);
+      } catch (error) {
+        throw await this.#resource.lists.answerTo(request, error);
+      }
+    },
+    update: async (request, reply, makeBody, answer) => {
+      await this.#admitUpdate(request);
+      const body = await makeBody();
+      const read = oneBody(this.#resource.input!.read(request, body, 'change'));
+      request.body = read.value;
+      stateOf(request).input = read;
+      return this.#parts.writes.update(request, reply, answer as AnswerOf<Types['answers'][OutputOperation]>);
+    },
+    restore: (request, answer) =>
+      this.#parts.writes.restore(request, answer as AnswerOf<Types['answers'][OutputOperation]>),
+  };
   #made: Parts<Entity, Types['answers'][OutputOperation]> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
@@ -153,19 +167,16 @@ export abstract class ModelViewSetBase<
 
   /** Handles GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { lists, nesting } = this.#resource;
+    const { lists, features } = this.#resource;
     const visible = this.#parts.records.forList(request);
     try {
-      const type = lists.typeFor(request, reply);
-      if (type === STREAM_TYPE) return await this.#stream(request, reply);
-      const records = this.#filtered(request, visible);
-      if (type !== undefined) {
-        // Awaited before anything else: otherwise a filter that rejects meanwhile would end the process.
-        const kept = await records;
-        // The parent is looked up first: once an export has begun, its response can no longer become a 404.
-        await nesting?.parent.find(request);
-        return await lists.export!.send(request, reply, type, kept, this.#answer(request, 'list'));
+      const representation = features.representationFor(request, reply);
+      if (representation !== undefined) {
+        const select = (): Awaitable<QuerySet<object>> =>
+          this.#filtered(request, visible) as Awaitable<unknown> as Awaitable<QuerySet<object>>;
+        return await representation.send(request, reply, select);
       }
+      const records = this.#filtered(request, visible);
       return await (lists.paginator === null ? this.rows(records, request) : this.paginate(request, records, reply));
     } catch (error) {
       throw await lists.answerTo(request, error);
@@ -176,11 +187,6 @@ export abstract class ModelViewSetBase<
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
-    const { history } = this.#resource;
-    const at = history?.timeOf(request);
-    if (history !== undefined && at !== undefined) {
-      return history.recordAt(request, answer, await this.getObject(request), at);
-    }
     if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
     return recordOf(request, answer, await this.getObject(request));
   }
@@ -419,7 +425,9 @@ export abstract class ModelViewSetBase<
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
     const entity = this.#entity;
-    checkClassBody(this, Utils.className(entity));
+    const name = Utils.className(entity);
+    context.features.check(`ModelViewSet(${name})`, this.#options, Object.keys(MODEL_VIEWSET_RULES));
+    checkClassBody(this, name, context.features.rules);
     const resource = new ResolvedView(
       this,
       ModelViewSetBase.prototype,
@@ -442,42 +450,9 @@ export abstract class ModelViewSetBase<
     return resource;
   }
 
-  /**
-   * Handles GET on the summary of the collection, over the records that a list would return.
-   * @internal
-   */
-  async [SUMMARIZE](request: FastifyRequest): Promise<object> {
-    const { lists, summary } = this.#resource;
-    const visible = this.#parts.records.forList(request);
-    try {
-      const records = await this.#filtered(request, visible);
-      if (records.isSliced) throw slicedError(this.name, 'filterQueryset()', 'the summary');
-      return await summary!.of(records, parametersOf(request), this.#answer(request, 'list').shape);
-    } catch (error) {
-      throw await lists.answerTo(request, error);
-    }
-  }
-
-  /**
-   * Handles POST on the route that restores a deleted record.
-   * @internal
-   */
-  [RESTORE](request: FastifyRequest): Promise<object> {
-    return this.#parts.writes.restore(request, this.#answer(request, 'retrieve'));
-  }
-
-  /**
-   * Handles POST on the route that reverts a record to an entry of its history. The values are written like a PATCH.
-   * @internal
-   */
-  async [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object> {
-    const { history, input } = this.#resource;
-    await this.#admitUpdate(request);
-    const body = await history!.bodyOf(request, entry);
-    const read = oneBody(input!.read(request, body, 'change'));
-    request.body = read.value;
-    stateOf(request).input = read;
-    return this.#parts.writes.update(request, reply, this.#answer(request, 'retrieve'));
+  /** @internal */
+  get [STEPS](): ViewSteps {
+    return this.#steps;
   }
 
   /** @internal */
@@ -523,37 +498,6 @@ export abstract class ModelViewSetBase<
     const simulated = simulateRequest(request, { plan, method: plan.method, params, pk });
     await compilePermissions(route)?.(simulated);
     await this.getObject(simulated);
-  }
-
-  /** Sends the list as a stream of its changes. */
-  #stream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { send } = this.#resource.livePlugin!;
-    if (request.reader.isInTransaction()) {
-      // The stream would lose settings of the transaction, such as the user of row-level security.
-      throw new ImproperlyConfigured(
-        `${this.name}: a live list outlasts the transaction that a hook has begun for its request, so it cannot be sent`,
-      );
-    }
-    const { className: entity } = this.#resource.meta.root;
-    // Hooks may keep the user or the tenant in the asynchronous context of the request.
-    const within = AsyncLocalStorage.snapshot();
-    return send(request, reply, { entity, ask: () => within(() => this.#askAgain(request, reply)) });
-  }
-
-  /** Evaluates the list again, like a new request of the same sender. */
-  async #askAgain(first: FastifyRequest, reply: FastifyReply): Promise<ListQuestion> {
-    const { nesting, answers, permissions, listForm: form } = this.#resource;
-    const request = repeatRequest(first);
-    for (const identify of first.server.viewset.live.identify) await identify(request);
-    const grant = await evaluatePermissions(permissions, request, this, { object: false });
-    if (grant.denied) throw permissionDenied(request);
-    stateOf(request).grant = grant;
-    if (answers.parametersOf('list').length > 0) answers.select(request, 'list');
-    await nesting?.parent.check(request);
-    const found = await this.#filtered(request, this.#parts.records.forList(request));
-    if (found.isSliced) throw slicedError(this.name, 'filterQueryset()', 'the paginator');
-    const records = found as unknown as QuerySet<object>;
-    return new ListQuestion({ request, reply, records, answer: this.#answer(request, 'list'), form });
   }
 
   #answer<Name extends OutputOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {

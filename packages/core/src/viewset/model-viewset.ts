@@ -1,11 +1,9 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { DeclaredSummary } from '../aggregates/summary-option.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { ExportNameOf } from '../exports/list-export.ts';
 import type { Lookup, OperandOf, Operands } from '../language/lookup.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { PrimaryKeyName } from '../mikro/entities.ts';
-import { checkOptions, wrongOption } from '../options.ts';
+import { checkValues, requireOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
@@ -63,8 +61,11 @@ type UpdateOf<Options, Mode extends 'replace' | 'change'> = WithExtra<
   Option<Options, 'extra'>
 >;
 
+/** The options of features that decide the requests and responses of a client. Each feature adds its own by merging. */
+export interface DeclaredFeatures<Entity, Options> {}
+
 /** The options of a view that decide the requests and responses of a client, looked up by key. */
-export interface DeclaredView<Entity, Options> {
+export interface DeclaredView<Entity, Options> extends DeclaredFeatures<Entity, Options> {
   readonly outputs: TypesOf<Options>['answers'];
   /** The fields that `expand` adds. */
   readonly expandable: ReadOutput<Entity, never, Or<Option<Options, 'expand'>, Record<never, never>>>;
@@ -94,16 +95,10 @@ export interface DeclaredView<Entity, Options> {
   readonly filters: ItemOf<Option<Options, 'filters'>>;
   readonly pagination: Or<Option<Options, 'pagination'>, typeof PageNumberPagination>;
   readonly count: Option<Options, 'count'>;
-  readonly exports: ExportNameOf<ItemOf<Option<Options, 'exports'>>>;
-  readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
-  /** The option `history`; never if the view has none. */
-  readonly history: Option<Options, 'history'>;
-  /** True if the view lists deleted records, and restores them. */
-  readonly restores: Or<Option<Options, 'softDelete'>, ''> extends { readonly visibleTo: object } ? true : false;
 }
 
 /** The value of an option, or a default if the view does not have the option. */
-type Or<Value, Default> = [Value] extends [never] ? Default : Value;
+export type Or<Value, Default> = [Value] extends [never] ? Default : Value;
 
 /** The fields of a search. For a search that is not a list of fields, any string. */
 type SearchOf<Search> = Search extends readonly (infer Field)[] ? Field : Search extends object ? string : never;
@@ -191,7 +186,8 @@ function makeViewClass<Entity extends object, Options>(
   options: AnyModelOptions,
 ): new () => ModelViewSetBase<Entity, TypesOf<Options>> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
-  checkOptions(owner, options, MODEL_VIEWSET_RULES);
+  requireOptions(owner, options);
+  checkValues(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
   if (options.singleton !== undefined) checkSingleton(owner, options);
   return class extends ModelViewSetBase<Entity, TypesOf<Options>> {

@@ -7,18 +7,10 @@ import type { PermissionClass, PermissionView } from '../permissions/permission.
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { stateOf } from './request/request-state.ts';
 import { type Operation, OPERATIONS } from './request/operation.ts';
-import {
-  DEFINE,
-  type OperationSchemas,
-  permissionsOf,
-  type ViewContext,
-  type ViewDefinition,
-} from './setup/view-definition.ts';
+import type { OperationSchemas } from './setup/operation-schemas.ts';
+import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
 import type { IdempotencyMode } from './setup/idempotency.ts';
 import type { ViewDocumentation } from './setup/view-documentation.ts';
-
-/** Handles one operation of a view. */
-export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
  * A group of routes under one name. Define any of `list`, `create`, `retrieve`, `update` (PUT and PATCH) and `destroy`,

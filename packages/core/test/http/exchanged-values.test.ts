@@ -2,7 +2,15 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
-import { ModelViewSet, nested, readShape, Router, type RecordWrite, writeShape } from '../../src/index.ts';
+import {
+  eventsFeature,
+  ModelViewSet,
+  nested,
+  readShape,
+  Router,
+  type RecordWrite,
+  writeShape,
+} from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -139,7 +147,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm, database) => {
     ],
     {
       before: (child) => {
-        child.viewset.provide('emits', async (writes) => void told.push(...writes));
+        child.viewset.addFeature(eventsFeature(async (writes) => void told.push(...writes)));
       },
     },
   );

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import {
+  eventsFeature,
   action,
   AllowAny,
   file,
@@ -386,7 +387,7 @@ forEachDatabase(t, { entities: [Shelf, Page, Link, Slip, Scan] }, async (t, orm,
     }) {}
     await orm.schema.clear();
     const app = await testApp(t, orm, [new Router().register('pages', Pages)], {
-      before: (server) => server.viewset.provide('emits', async (writes) => void told.push(writes)),
+      before: (server) => server.viewset.addFeature(eventsFeature(async (writes) => void told.push(writes))),
     });
     const id = await make({ title: 'Tea' });
     await app.inject({ method: 'DELETE', url: `/pages/${id}` });

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
 import {
+  eventsFeature,
   ModelViewSet,
   readShape,
   type RecordWrite,
@@ -19,7 +20,7 @@ const write = writeShape(Book, ['title', 'pages']);
 
 const startWith = (t: Test, orm: Parameters<typeof testApp>[1], View: new () => ViewSet, listener: WriteListener) =>
   testApp(t, orm, [new Router().register('books', View)], {
-    before: (app) => app.viewset.provide('emits', listener),
+    before: (app) => app.viewset.addFeature(eventsFeature(listener)),
   });
 
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
@@ -102,10 +103,11 @@ t.test('an option is served by one plugin', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   const listener: WriteListener = async () => {};
   const app = await testApp(t, orm, []);
-  app.viewset.provide('emits', listener);
-  app.viewset.provide('emits', listener);
-  t.throws(() => app.viewset.provide('emits', async () => {}), {
+  const feature = eventsFeature(listener);
+  app.viewset.addFeature(feature);
+  app.viewset.addFeature(feature);
+  t.throws(() => app.viewset.addFeature(eventsFeature(async () => {})), {
     name: 'ImproperlyConfigured',
-    message: 'viewset: two plugins serve the option "emits" of views; register one of them',
+    message: 'viewset: two features have the option "emits" of views; add one of them',
   });
 });

@@ -1,6 +1,5 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { SUMMARY_RULE, type SummaryOption } from '../../aggregates/summary-option.ts';
 import type { Awaitable } from '../../awaitable.ts';
 import type {
   EmbeddedName,
@@ -30,11 +29,8 @@ import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
-import { WRITE_KINDS } from '../writes/write-listener.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
-import { type ExportOption, isExportOption } from '../../exports/list-export.ts';
-import type { LiveOption } from '../../live/live-list.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, declaredMembers, spelledAlike } from './class-members.ts';
 import {
@@ -43,11 +39,8 @@ import {
   type InputOperation,
   UPDATE_METHODS,
   type UpdateMethod,
-  type WriteKind,
 } from '../request/operation.ts';
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
-import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../visible/soft-delete.ts';
-import { HISTORY_RULE, type HistoryOption } from './record-history.ts';
 import { isTextSearch, type TextSearch } from '../../filters/text-search.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
@@ -348,30 +341,10 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly pagination?: PaginatorClass | null;
   /**
-   * The formats in which clients can get the whole filtered and ordered list, without pages. `csv` is at `/books.csv`
-   * or by `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. `csv({ bom, delimiter })`
-   * writes CSV for Excel. Default: none.
-   */
-  readonly exports?: readonly ExportOption[];
-  /**
    * True: the list also accepts QUERY (RFC 10008), a GET with its parameters in a JSON body. Use it for filters that
    * are too long or too private for a URL. Default: false.
    */
   readonly queryMethod?: boolean;
-  /**
-   * Adds `GET …/summary`, which groups the records of the list. Each group has the number of its records, and their
-   * sums, averages, minima and maxima. Clients choose the groups and values, but only of fields that the list shows
-   * them. A view that overrides `list` or `represent` cannot have a summary. Default: none.
-   *
-   * @example
-   * class SalesViewSet extends ModelViewSet(Product, {
-   *   read: readShape(Product, ['id', 'name', 'price', 'stock']),
-   *   summary: { group: ['name'], values: { stock: ['sum', 'max'], price: ['avg'] } },
-   * }) {}
-   * // GET /products/summary?group=name&sum=stock
-   * // { "results": [{ "group": { "name": "Tea" }, "count": 2, "sum": { "stock": 12 } }] }
-   */
-  readonly summary?: SummaryOption<Entity>;
   /** The number of records on a page if the request gives no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /**
@@ -391,44 +364,6 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly etags?: boolean;
   /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
-  /**
-   * The writes that the view reports to a plugin, within their transactions. For example, `outbox` of `@viewset/outbox`
-   * stores an event for each record, such as `book.created`. Default: none.
-   */
-  readonly emits?: readonly WriteKind[];
-  /**
-   * The property that stores the time of deletion. DELETE sets it, and the view no longer shows the record. No body can
-   * refer to the record, unless `referenceViews` names a view that shows it. `{ property, visibleTo }` adds a list of
-   * deleted records and an action that restores one. Default: DELETE deletes the record.
-   *
-   * @example
-   * class KeptViewSet extends ModelViewSet(Product, {
-   *   read,
-   *   write,
-   *   softDelete: { property: 'deleted_at', visibleTo: [IsRoleAdminUser] },
-   * }) {}
-   * // DELETE /products/7: update product set deleted_at = … where id = 7 and deleted_at is null
-   * // GET /products/deleted, POST /products/7/restore
-   */
-  readonly softDelete?: SoftDeleteOption<Entity>;
-  /**
-   * True: each write of the view stores who wrote what and when, in its transaction, and `GET …/:pk/history` lists it.
-   * `{ at: true }` adds `GET …/:pk?at=2026-01-01`, `{ revert: true }` adds `POST …/:pk/revert`. Needs a plugin, such as
-   * `history` of `@viewset/history`. Default: false.
-   *
-   * @example
-   * class KnownViewSet extends ModelViewSet(Product, { read, write, history: { at: true } }) {}
-   * // GET /products/7/history, GET /products/7?at=2026-01-01
-   */
-  readonly history?: HistoryOption;
-  /**
-   * True: clients can follow lists as they change, by `Accept: text/event-stream` on the URL of the list. `'writes'`:
-   * clients cannot, but writes of this view update the live lists of other views of the entity. False: neither.
-   *
-   * Needs a plugin, such as `live` of `@viewset/live`. Default: false. If another view of the entity is live and this
-   * view writes, you must set the option.
-   */
-  readonly live?: LiveOption;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -510,8 +445,11 @@ function isFilterOrOrder(value: unknown): boolean {
   );
 }
 
-/** The rules for the values of options. Whether values fit the entity is checked when the view is registered. */
-export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {
+/**
+ * The rules for the values of the options that no feature has. Whether values fit the entity is checked when the view is
+ * registered.
+ */
+export const MODEL_VIEWSET_RULES = {
   read: ANYTHING,
   expand: NAMES,
   fields: BOOLEAN,
@@ -540,18 +478,12 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   ordering: TEXTS,
   filters: ANYTHING,
   pagination: ANYTHING,
-  exports: ['a list of formats', Array.isArray, ['"csv", csv({ … }) or "ndjson"', isExportOption]],
   queryMethod: BOOLEAN,
-  summary: SUMMARY_RULE,
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,
   etags: BOOLEAN,
   requireIfMatch: BOOLEAN,
-  emits: WRITE_KINDS,
-  softDelete: SOFT_DELETE_RULE,
-  history: HISTORY_RULE,
-  live: ['true, false or "writes"', (value) => typeof value === 'boolean' || value === 'writes'],
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,
@@ -559,17 +491,25 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
   idempotency: IDEMPOTENCY_RULE,
   batchable: BOOLEAN,
   ...DOCUMENTATION_RULES,
-};
+} as const satisfies Readonly<Partial<Record<keyof AnyModelOptions, OptionRule>>>;
 
 /**
  * Rejects an option in the body of a view class, `searchFields = ['title']`, in any spelling, because nothing reads it
  * there. A member with the name of an option is allowed if its value is not valid for the option, such as an action
  * `count`.
+ *
+ * @param ofFeatures the rules of the options that features have
  */
-export function checkClassBody(view: { readonly name: string }, entity: string): void {
+export function checkClassBody(
+  view: { readonly name: string },
+  entity: string,
+  ofFeatures: ReadonlyMap<string, OptionRule>,
+): void {
   const actions = actionsOf(view);
+  const rules = [...Object.entries<OptionRule>(MODEL_VIEWSET_RULES), ...ofFeatures];
+  const asSpelled = new Map(rules.map(([option, rule]) => [spelledAlike(option), [option, rule] as const]));
   for (const { name, value } of declaredMembers(view)) {
-    const [option, rule] = OPTIONS_AS_SPELLED.get(spelledAlike(name)) ?? [];
+    const [option, rule] = asSpelled.get(spelledAlike(name)) ?? [];
     if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
     if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;
     throw new ImproperlyConfigured(
@@ -577,7 +517,3 @@ export function checkClassBody(view: { readonly name: string }, entity: string):
     );
   }
 }
-
-const OPTIONS_AS_SPELLED: ReadonlyMap<string, readonly [option: string, rule: OptionRule]> = new Map(
-  Object.entries(MODEL_VIEWSET_RULES).map(([option, rule]) => [spelledAlike(option), [option, rule]] as const),
-);

@@ -1,7 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { acceptedType } from '../../accepted-type.ts';
-import { addVary } from '../../add-vary.ts';
 import { type Awaitable, isPromise, thenOrCatch, whenReady } from '../../awaitable.ts';
 import { violationOf } from '../../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
@@ -19,11 +17,7 @@ import { CursorPagination } from '../../pagination/cursor-pagination.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
-import { namesShowing } from '../../shapes/read/read-shape.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
-import { EXPORT_TYPES, type ExportType, ListExport } from '../../exports/list-export.ts';
-import { type LiveOption, STREAM_TYPE } from '../../live/live-list.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
@@ -32,11 +26,8 @@ import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
-import type { DeclaredList, ListDefinition, ViewContext } from './view-definition.ts';
-
-/** The media types of lists other than JSON. */
-type ListType = ExportType | typeof STREAM_TYPE;
-type OfferedTypes = readonly ['application/json', ...ListType[]];
+import type { DeclaredList, ListDefinition } from './list-definition.ts';
+import type { ViewContext } from './view-definition.ts';
 
 /** The declarations of a view that its lists depend on. */
 interface ListDeclarations {
@@ -47,8 +38,6 @@ interface ListDeclarations {
   readonly operations: readonly Operation[];
   /** The view's answers. Clients may select their fields. */
   readonly answers: Pick<Answers, 'parametersOf' | 'choicesFor'>;
-  /** The field that identifies records in paths. */
-  readonly key: FieldPath;
   readonly context: ViewContext;
   readonly isShown: IsShown;
   readonly envelope: Envelope;
@@ -62,15 +51,9 @@ export class RecordLists implements ListDefinition {
   readonly paginator: Paginator | null;
   readonly declared: DeclaredList;
   readonly pageMembers: ListDefinition['pageMembers'];
-  /** Undefined if lists are only sent as JSON. */
-  readonly export: ListExport | undefined;
   readonly parameters: readonly ParameterDeclaration[];
   readonly unpagedParameters: readonly ParameterDeclaration[];
   readonly takesQuery: boolean;
-  /** The view's option. */
-  readonly live: LiveOption | undefined;
-  /** The media types of lists, for clients that ask for a stream and for all others. */
-  readonly #types: Readonly<Record<'streamed' | 'lists', OfferedTypes>>;
   readonly #filters: readonly Filter[];
   /** The most records of a page. Undefined if code of the application makes the pages. */
   readonly #maxItems: number | undefined;
@@ -82,8 +65,6 @@ export class RecordLists implements ListDefinition {
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
     this.#filters = makeFilters(target, options, context.defaults.filters);
-    const { exports = [] } = options;
-    this.export = exports.length === 0 ? undefined : new ListExport(name, exports);
     this.paginator = makePaginator(name, options, context, envelope);
     this.#maxItems = maxItemsOf(this.paginator, declarations);
     this.declared = Object.freeze({
@@ -95,10 +76,6 @@ export class RecordLists implements ListDefinition {
     this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = options.queryMethod === true;
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
-    if (options.live === true) checkLive(declarations, this.isPaged);
-    this.live = options.live;
-    const lists: OfferedTypes = ['application/json', ...[...this.exports.keys()].map((format) => EXPORT_TYPES[format])];
-    this.#types = { lists, streamed: this.live === true ? [...lists, STREAM_TYPE] : lists };
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
@@ -110,10 +87,6 @@ export class RecordLists implements ListDefinition {
 
   get narrowingParameters(): readonly ParameterDeclaration[] {
     return this.unpagedParameters.filter((parameter) => parameter.orders === undefined);
-  }
-
-  get exports(): ListDefinition['exports'] {
-    return this.export?.schemas ?? new Map();
   }
 
   get headers(): Readonly<Record<string, TSchema>> {
@@ -131,20 +104,6 @@ export class RecordLists implements ListDefinition {
     if (maxItems === undefined || records === undefined) return page;
     const bounded = { ...properties, [name!]: withKeyword(records, 'maxItems', maxItems) };
     return getOrMake(this.#documented, page, () => withKeyword(page, 'properties', bounded));
-  }
-
-  /** Returns the type that the path names (`/books.csv`) or that the request prefers to JSON. Undefined for JSON. */
-  typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListType | undefined {
-    const { lists, streamed } = this.#types;
-    if (streamed.length === 1) return undefined;
-    const { variant, action } = routeOptions.config.viewset ?? {};
-    if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
-    addVary(reply, 'Accept');
-    // Other clients would wait for the end of a stream. An action that lists has its own permissions, which a stream
-    // would not check again.
-    const mayStream = action === 'list' && headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
-    const type = acceptedType(headers.accept, mayStream ? streamed : lists);
-    return type === 'application/json' ? undefined : type;
   }
 
   /**
@@ -216,25 +175,6 @@ export class RecordLists implements ListDefinition {
     problems.attempt(() => this.paginator?.check(parametersOf(request)));
     problems.throwIfAny();
   }
-}
-
-/**
- * @throws ImproperlyConfigured for a view without lists; for a view that overrides `list`, because a stream would not
- * use the override; and for lists that hide the keys of records, because events contain them
- */
-function checkLive({ name, operations, overrides, key, answers }: ListDeclarations, isPaged: boolean): void {
-  requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
-  const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, key.key).length === 0);
-  if (hiding !== undefined) {
-    throw new ImproperlyConfigured(
-      `${name}: option "live" needs "${key.key}" in each read shape of the list, because events contain the keys of records`,
-    );
-  }
-  const maker = overrides.listMaker(isPaged);
-  if (maker === undefined) return;
-  throw new ImproperlyConfigured(
-    `${name}: option "live" would send what the override of ${maker}() may hide; override getQueryset() or filterQueryset() instead`,
-  );
 }
 
 function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {

@@ -1,6 +1,4 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
-import { Summary } from '../../aggregates/summary.ts';
-import type { AnySummary } from '../../aggregates/summary-option.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
@@ -9,7 +7,7 @@ import { primaryKey } from '../../fields/primary-key.ts';
 import { isEmpty } from '../../json.ts';
 import { checkOptionNames, wrongOption } from '../../options.ts';
 import { templateOf } from '../../path-template.ts';
-import { fillsOf, type Permission } from '../../permissions/permission.ts';
+import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
@@ -17,11 +15,8 @@ import { type Action, actionsOf } from './action.ts';
 import { type OutputView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
-import type { LiveOption } from '../../live/live-list.ts';
-import type { ListForm } from '../../live/list-question.ts';
 import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
-import { restoringActions, type RestoringView } from './deleted-records.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { uploadActions, type UploadingView } from './upload-action.ts';
 import { sentFiles } from '../files/file-links.ts';
@@ -30,8 +25,7 @@ import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from '../visible/nesting.ts';
 import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
-import type { LivePlugin, Providers } from './providers.ts';
-import { RecordHistory, type HistoricView, type HistoryOption } from './record-history.ts';
+import type { FeaturedView, FeatureView } from './feature.ts';
 import { RecordLists } from './record-lists.ts';
 import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
@@ -42,29 +36,30 @@ import {
   isWrite,
   type Operation,
   operationsOf,
-  requireOperation,
   UPDATE_METHODS,
   type UpdateMethod,
-  type WriteKind,
   type WriteOperation,
 } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type ShapedView, ViewInput } from '../writes/view-input.ts';
+import { ViewFeatures } from './view-features.ts';
 import { ViewSchemas } from './view-schemas.ts';
-import { type ListenersByOperation, listenersOf } from '../writes/write-listener.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource uses. */
-interface ResourceView extends InputView, OutputView, ShapedView, RestoringView, UploadingView, HistoricView {}
+interface ResourceView extends InputView, OutputView, ShapedView, UploadingView, FeaturedView {}
 
 /**
  * The declarations of a model view, resolved against the entity's metadata. Made when the view is registered, before
  * the first request. Throws ImproperlyConfigured for a declaration that does not fit the entity.
  */
-export class ResolvedView implements ViewDefinition {
+export class ResolvedView implements ViewDefinition, FeatureView {
   /** The name of the view. */
   readonly name: string;
+  readonly view: FeaturedView;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly defaultPermissions: readonly PermissionClass[];
   readonly operations: readonly Operation[];
   readonly updateMethods: readonly UpdateMethod[];
   readonly orm: MikroORM;
@@ -84,11 +79,8 @@ export class ResolvedView implements ViewDefinition {
   /** The requests on several records; undefined if the view accepts none. */
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
-  readonly listeners: ListenersByOperation;
-  /** The history of the records; undefined without the option `history`. */
-  readonly history: RecordHistory | undefined;
-  /** The plugin that serves the option `live`; undefined without the option. */
-  readonly livePlugin: LivePlugin | undefined;
+  /** What the features of the application add to the view. */
+  readonly features: ViewFeatures;
   readonly writes: WritePlan;
   /** The routes that options add, such as serving files or restoring a record. */
   readonly actions: ReadonlyMap<string, Action>;
@@ -98,9 +90,6 @@ export class ResolvedView implements ViewDefinition {
   readonly permissions: readonly Permission[];
   readonly overrides: ViewOverrides;
   readonly schemas: ViewSchemas;
-  /** The summary of the records; undefined without the option `summary`. */
-  readonly summary: Summary | undefined;
-  #listForm: ListForm | undefined;
 
   /** @param library the prototype of the library's view class, without overrides */
   constructor(
@@ -113,6 +102,9 @@ export class ResolvedView implements ViewDefinition {
     const { name } = view;
     const { orm, parent } = context;
     this.name = name;
+    this.view = view;
+    this.options = options as unknown as Readonly<Record<string, unknown>>;
+    this.defaultPermissions = context.defaults.permissionClasses;
     const operations = operationsOf(options);
     this.operations = operations;
     this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
@@ -127,7 +119,6 @@ export class ResolvedView implements ViewDefinition {
     this.overrides = overrides;
     this.pk = primaryKey(meta);
     this.key = new RecordKey(name, meta, options, templateOf(context.path));
-    const key = this.key.column;
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
@@ -146,7 +137,7 @@ export class ResolvedView implements ViewDefinition {
 
     const shapes = this.#readShapes(entity, options.read);
     const selections = makeSelections(name, entity, options);
-    this.answers = new Answers({ view, shapes, orm, meta, key, operations, overrides, selections });
+    this.answers = new Answers({ view, shapes, orm, meta, key: this.key.column, operations, overrides, selections });
 
     const { envelope: ofRouter } = context.defaults;
     this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
@@ -155,34 +146,14 @@ export class ResolvedView implements ViewDefinition {
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
-    this.history = this.#makeHistory(view, options.history, context.providers);
-    this.livePlugin = (options.live ?? false) === false ? undefined : context.providers.needed('live', name);
-    this.actions = this.#makeActions(view, context);
-    this.listeners = this.#makeListeners(options.emits, context.providers);
-    this.writes = new WritePlan(this);
-
     const { envelope, answers } = this;
     const isShown = shownByAll(meta, shapes.values());
-    const declared = { name, options, operations, overrides, key, answers, isShown, envelope };
+    const declared = { name, options, operations, overrides, answers, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
+    this.features = new ViewFeatures(name, context.features.resolve(this));
+    this.actions = this.#makeActions(view, context);
+    this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
-    this.summary = options.summary === undefined ? undefined : this.#makeSummary(options.summary);
-  }
-
-  /** @throws ImproperlyConfigured for a view whose overrides may hide data that a summary would show */
-  #makeSummary(option: AnySummary): Summary {
-    const { name, meta, orm, answers, operations, overrides, lists } = this;
-    requireOperation(`${name}: option "summary"`, 'list', operations);
-    const override = overrides.handles.list ? 'list' : overrides.represents ? 'represent' : undefined;
-    if (override !== undefined) {
-      throw new ImproperlyConfigured(
-        `${name}: option "summary" could show what the override of ${override}() hides; narrow the records with getQueryset() or ` +
-          'filterQueryset(), and the fields with the read shape',
-      );
-    }
-    const shapes = answers.choicesFor('list').map(({ shape }) => shape);
-    const { narrowingParameters: narrowing } = lists;
-    return new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
   }
 
   #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {
@@ -196,15 +167,13 @@ export class ResolvedView implements ViewDefinition {
    * @throws ImproperlyConfigured if the view declares an action of the same name
    */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
-    const { name, input, operations, softDelete, history, fileActions: files } = this;
+    const { name, input, operations, features, fileActions: files } = this;
     const brought = new Map([
-      ...restoringActions(view, softDelete, defaults.permissionClasses),
-      ...(history?.actions ?? []),
+      ...features.actions,
       ...uploadActions(view, input, operations, defaults.permissionClasses),
     ]);
     const viewActions = actionsOf(view);
-    const listed = softDelete?.visibleTo === undefined ? [] : ['deleted'];
-    const taken = [...listed, ...brought.keys()].find((each) => viewActions.has(each) || files.has(each));
+    const taken = [...brought.keys()].find((each) => viewActions.has(each) || files.has(each));
     if (taken === undefined) return new Map([...files, ...brought]);
     throw new ImproperlyConfigured(
       `${name}: its options make an action "${taken}", and the view declares an action of this name; rename it`,
@@ -217,40 +186,11 @@ export class ResolvedView implements ViewDefinition {
     return faultOfCreation({ name, orm, meta, input, overrides, filled });
   }
 
-  #makeHistory(view: HistoricView, option: HistoryOption = false, providers: Providers): RecordHistory | undefined {
-    const { name, orm, meta, pk, operations, overrides, answers, input, softDelete } = this;
-    if (option === false) return undefined;
-    const plugin = providers.needed('history', name);
-    return new RecordHistory(
-      { view, orm, meta, pk, operations, overrides, answers, input, softDelete },
-      option,
-      plugin,
-    );
-  }
-
-  #makeListeners(kinds: readonly WriteKind[] = [], providers: Providers): ListenersByOperation {
-    const emits = kinds.length === 0 ? undefined : { kinds, listener: providers.needed('emits', this.name) };
-    return listenersOf(this, { emits, hasHistory: this.history !== undefined, live: this.livePlugin?.listener });
-  }
-
   #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {
     const { name, meta, input, key } = this;
     const sent = (input?.shapes ?? []).flatMap(({ fields }) => fields.map((field) => field.name));
     const written = [...sent, ...(input?.filled ?? [])];
     return new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
-  }
-
-  get live(): LiveOption | undefined {
-    return this.lists.live;
-  }
-
-  /** The format of lists. */
-  get listForm(): ListForm {
-    return (this.#listForm ??= {
-      paginator: this.lists.paginator,
-      schemaOf: (record) => this.schemas.ofList(record),
-      wrapList: (records) => this.envelope.wrapList(records),
-    });
   }
 
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {
@@ -285,21 +225,7 @@ export class ResolvedView implements ViewDefinition {
 
   findViews(registered: readonly ShownRecords[]): void {
     this.resolution.findViews(registered);
-    if (this.live === true) {
-      for (const { view, definition } of registered) this.#checkLiveWriters(view.name, definition);
-    }
-  }
-
-  /**
-   * @throws ImproperlyConfigured for another view of the entity that writes and does not set `live`: its writes would
-   * not reach the live lists of this view
-   */
-  #checkLiveWriters(name: string, { meta, live, operations }: ShownRecords['definition']): void {
-    const written = operations.find(isWrite);
-    if (meta.root.class !== this.meta.root.class || written === undefined || live !== undefined) return;
-    throw new ImproperlyConfigured(
-      `${name}: its ${written} would not reach the lists of ${this.name}, which are live. Set live: 'writes', or live: false if those lists need not show it`,
-    );
+    this.features.findViews(registered);
   }
 }
 

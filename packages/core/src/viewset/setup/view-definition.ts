@@ -1,34 +1,29 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
-import type { Summary } from '../../aggregates/summary.ts';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
-import type { FilterClass, FilterTarget } from '../../filters/filter.ts';
-import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
-import type { PageSizes, PaginatorClass } from '../../pagination/paginator.ts';
+import type { FilterClass } from '../../filters/filter.ts';
+import type { PaginatorClass } from '../../pagination/paginator.ts';
 import { checkOperators } from '../../permissions/operators.ts';
 import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import type { Store } from '../../stores/store.ts';
-import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { Action } from './action.ts';
+import type { Features } from './features.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { Providers } from './providers.ts';
-import type { RecordHistory } from './record-history.ts';
+import type { Action } from './action.ts';
+import type { ListDefinition } from './list-definition.ts';
+import type { SchemaSource } from './operation-schemas.ts';
+import type { ViewFeatures } from './view-features.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
-import type { ExportFormat } from '../../exports/list-export.ts';
-import type { LiveOption } from '../../live/live-list.ts';
 import type { Parent } from '../visible/parent.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
-import type { OutputOperation, Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
-import type { ReadInput } from '../request/read-input.ts';
+import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
-import type { FormFields, ViewInput } from '../writes/view-input.ts';
+import type { ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
 
 /** The settings of the plugin and the router, for views that do not set their own. */
@@ -54,8 +49,8 @@ export interface ViewContext {
   /** The log of the application. */
   readonly log: FastifyBaseLogger;
   readonly defaults: ViewDefaults;
-  /** The plugins that serve options of views. */
-  readonly providers: Providers;
+  /** The options of views that features of the application resolve. */
+  readonly features: Features;
   /** The application's store of counters and short-lived values. */
   readonly store: Store;
   /** The keys that the application's routes reserve. */
@@ -66,89 +61,6 @@ export interface ViewContext {
   readonly ignoresTrailingSlash: boolean;
   /** The parent of a nested view. */
   readonly parent?: Parent | undefined;
-}
-
-/** The bodies of an operation as `multipart/form-data`. */
-export interface BodyForm {
-  /** The schema for documents. */
-  readonly schema: TSchema;
-  /** The forms that requests can send, without duplicates. */
-  readonly kinds: readonly FormFields[];
-  /** Returns the form that a request can send. */
-  of(request: FastifyRequest): FormFields;
-}
-
-export type BodyRefusal = (request: FastifyRequest) => Promise<void>;
-
-/** The schemas of one operation, for validation, serialization and documentation. */
-export interface OperationSchemas {
-  readonly body?: TSchema;
-  /** The default responses by status. null: no body. */
-  readonly response?: Readonly<Record<number, TSchema | null>>;
-  /** The responses in documents. Default: `response`. */
-  readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
-  /** The names of the read shapes of the responses, in the order of `documented`. */
-  readonly readShapes?: readonly string[] | undefined;
-  /** The names of the write shapes of the body, in the order of `body`. */
-  readonly writeShapes?: readonly string[];
-  /** Reads the body of a request. A form has no envelope. Throws InvalidUsage. */
-  readonly readBody?: (request: FastifyRequest, isForm: boolean) => ReadInput;
-  /** Throws the problems found in a body if no built-in operation receives it. Undefined if one always does. */
-  readonly refuseBody?: BodyRefusal | undefined;
-  /** The body as a form; undefined if it has no file. */
-  readonly form?: BodyForm | undefined;
-}
-
-/** The schemas of an operation on several records. */
-export interface BulkSchemas extends OperationSchemas {
-  readonly querystring?: TSchema;
-  /** Checks and converts the query string; throws InvalidUsage. */
-  readonly validateQuery?: ((query: unknown, parameters: QueryParameters) => unknown) | undefined;
-}
-
-/** The declarations of a view's lists, for programs that check them. */
-export interface DeclaredList {
-  /** The fields that clients can search, filter and order by. */
-  readonly target: FilterTarget;
-  /** The view's default order: paths with `__`, with a minus for descending. */
-  readonly ordering: readonly string[];
-  /** The page sizes. null: no pages. */
-  readonly pageSizes: PageSizes | null;
-}
-
-/** The lists of a view. */
-export interface ListDefinition {
-  readonly declared: DeclaredList;
-  /** The query parameters of lists. */
-  readonly parameters: readonly ParameterDeclaration[];
-  readonly isPaged: boolean;
-  /** The renamed members of a list, by their usual names, for documents. null: the member is left out. */
-  readonly pageMembers: Readonly<Record<string, string | null>>;
-  /** True if clients can also request lists by QUERY, with the parameters in the body. */
-  readonly takesQuery: boolean;
-  /** The headers of the view's own list, by lower-case name, for documents. */
-  readonly headers: Readonly<Record<string, TSchema>>;
-  /** `parameters` without paging parameters, for lists that are sent as a file. */
-  readonly unpagedParameters: readonly ParameterDeclaration[];
-  /** `unpagedParameters` without parameters that order records. */
-  readonly narrowingParameters: readonly ParameterDeclaration[];
-  /** The option `live` of the view. True: clients can follow its lists. */
-  readonly live: LiveOption | undefined;
-  /** The file formats of lists, with the schema of the file's text. */
-  readonly exports: ReadonlyMap<ExportFormat, TSchema>;
-  /** Adds the most records of a page to the schema of a page, for documents. The same input gives the same object. */
-  documentPage(page: TSchema): TSchema;
-  /** Throws InvalidUsage that names every invalid parameter. */
-  check(request: FastifyRequest): Promise<void>;
-}
-
-/** The schemas of a view's operations. */
-export interface SchemaSource {
-  of(operation: Operation, mode: BodyMode): OperationSchemas;
-  /** The schemas of an operation on several records; undefined if the view does not allow it. */
-  forBulk?(operation: WriteOperation): BulkSchemas | undefined;
-  /** The schema of the response to a request, if it differs from the route's schema. */
-  forAnswer?(request: FastifyRequest, operation: OutputOperation): TSchema | undefined;
 }
 
 /** The resolved declarations of a view, for the router. */
@@ -179,12 +91,10 @@ export interface ViewDefinition {
   readonly answers?: Answers;
   /** The input of the view; undefined if the view is read-only or has no entity. */
   readonly input?: ViewInput | undefined;
-  /** The summary of the records; undefined without the option `summary`. */
-  readonly summary?: Summary | undefined;
+  /** What the features of the view add to it; undefined if it has no entity. */
+  readonly features?: ViewFeatures;
   /** The soft deletion of records; undefined without the option `softDelete`. */
   readonly softDelete?: SoftDelete | undefined;
-  /** The history of the records; undefined without the option `history`. */
-  readonly history?: RecordHistory | undefined;
   /**
    * Finds the views that the declarations refer to, after all are registered. Throws ImproperlyConfigured for a view
    * that is not registered.

@@ -22,7 +22,7 @@ import {
   type WriteOperation,
 } from '../request/operation.ts';
 import { inputOf } from '../request/request-state.ts';
-import type { SchemaSource, BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
+import type { SchemaSource, BodyRefusal, BulkSchemas, OperationSchemas } from './operation-schemas.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 
 /** The parts of a view that its schemas depend on. */

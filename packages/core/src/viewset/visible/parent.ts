@@ -17,8 +17,8 @@ export interface ParentDefinition {
   readonly key: RecordKey;
   /** The parent of this view. */
   readonly nesting: { readonly parent: Parent } | undefined;
-  /** Undefined if a deleted record is gone. */
-  readonly softDelete: object | undefined;
+  /** Whether a feature of the view leaves out records. */
+  readonly features: { readonly narrows: boolean };
 }
 
 /** A request for records of another view, and the grant of that view's permissions. */
@@ -142,7 +142,7 @@ export class Parent {
   }
 
   async #ask(request: FastifyRequest): Promise<ParentLookUp> {
-    const { meta, overrides, softDelete } = this.definition;
+    const { meta, overrides, features } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const admitted = await this.#shown.ask(request, this.#textOf(request));
@@ -151,7 +151,7 @@ export class Parent {
     const isRootClass = meta.root.class === meta.class;
     const isOpen =
       !overrides.hidesRecords &&
-      softDelete === undefined &&
+      !features.narrows &&
       isRootClass &&
       grant.scope === undefined &&
       !grant.needsObject &&

@@ -3,7 +3,6 @@ import { permissionDenied } from '../../current-user.ts';
 import { NotFound, orNotFound, refusalStatus } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import type { Condition } from '../../language/condition.ts';
-import type { LiveOption } from '../../live/live-list.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
@@ -37,8 +36,8 @@ export interface ShowingDefinition extends ParentDefinition {
   readonly answers: Answers;
   /** How the view soft-deletes records; undefined if it deletes them for good. */
   readonly softDelete: SoftDelete | undefined;
-  /** The view's option; undefined if it is not set. */
-  readonly live: LiveOption | undefined;
+  /** The options of the view, by name. */
+  readonly options: Readonly<Record<string, unknown>>;
   /** The routes that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, unknown>;
 }

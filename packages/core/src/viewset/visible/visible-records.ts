@@ -13,7 +13,6 @@ import type { Answers } from '../answers/answers.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from './nesting.ts';
 import type { RecordKey } from './record-key.ts';
-import type { SoftDelete } from './soft-delete.ts';
 
 /** The part of a view that decides which records exist. */
 interface SelectingView<Entity extends object> {
@@ -29,15 +28,15 @@ interface VisibleDefinition {
   readonly lists: { readonly records: QuerySet<object> };
   /** How the view is nested in its parent; undefined if it is not nested. */
   readonly nesting: Nesting | undefined;
-  /** How the view soft-deletes records; undefined if it deletes them for good. */
-  readonly softDelete: SoftDelete | undefined;
+  /** The features of the view, which may leave out records. */
+  readonly features: { narrow<Each extends object>(request: FastifyRequest, records: QuerySet<Each>): QuerySet<Each> };
   readonly overrides: ViewOverrides;
   readonly answers: Answers;
 }
 
 /**
  * Selects the records of a view that a request sees. They depend on `getQueryset`, the scopes of the permissions, the
- * parents in the path, the filters of MikroORM, and soft deletion.
+ * parents in the path, the filters of MikroORM, and the features of the view, such as soft deletion.
  */
 export class VisibleRecords<Entity extends object> {
   readonly #view: SelectingView<Entity>;
@@ -76,13 +75,13 @@ export class VisibleRecords<Entity extends object> {
   }
 
   /**
-   * Narrows a query set of the application to the records of the path's parents, in the permissions' scope, and not
-   * deleted.
+   * Narrows a query set of the application to the records of the path's parents, in the permissions' scope, that the
+   * features of the view leave in.
    */
   narrow(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
-    const { nesting, softDelete } = this.#definition;
+    const { nesting, features } = this.#definition;
     const placed = nesting === undefined ? records : records.where(nesting.condition(request));
-    return this.#inScope(request, softDelete === undefined ? placed : placed.where(softDelete.conditionFor(request)));
+    return this.#inScope(request, features.narrow(request, placed));
   }
 
   /**

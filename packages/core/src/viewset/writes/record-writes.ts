@@ -263,10 +263,10 @@ export class RecordWrites<Entity extends object, Output extends object> {
     found: readonly Entity[],
     write: () => Promise<readonly Entity[]>,
   ): Promise<readonly Entity[]> {
-    const { history } = this.#definition;
+    const { recorder } = this.#definition.features;
     const kind = OPERATION[operation].write.kind;
-    if (history === undefined) return this.#notifying(request, operation, found, write);
-    return history.recorder(request).operation(kind, found, () => this.#notifying(request, operation, found, write));
+    if (recorder === undefined) return this.#notifying(request, operation, found, write);
+    return recorder.of(request).operation(kind, found, () => this.#notifying(request, operation, found, write));
   }
 
   /** Flushes what the hooks have changed last, so that the record is read as it will be stored. */
@@ -276,8 +276,9 @@ export class RecordWrites<Entity extends object, Output extends object> {
     found: readonly Entity[],
     write: () => Promise<readonly Entity[]>,
   ): Promise<readonly Entity[]> {
-    const { meta, answers, listeners } = this.#definition;
-    if (listeners[operation].length === 0) {
+    const { meta, answers, features } = this.#definition;
+    const listeners = features.listeners[operation];
+    if (listeners.length === 0) {
       const entities = await write();
       await this.flush(request);
       return entities;
@@ -303,7 +304,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       before: before[index]?.values,
       record: records[index]!,
     }));
-    for (const { listener } of listeners[operation]) await listener(writes);
+    for (const { listener } of listeners) await listener(writes);
     return entities;
   }
 

@@ -69,8 +69,10 @@ export interface WritingView {
   readonly input: ViewInput | undefined;
   readonly answers: Answers;
   readonly preconditions: object | undefined;
-  readonly history: object | undefined;
-  readonly listeners: ListenersByOperation;
+  readonly features: {
+    readonly recorder: { readonly option: string } | undefined;
+    readonly listeners: ListenersByOperation;
+  };
 }
 
 /** The state of an application that writes depend on and that can change at runtime. */
@@ -167,10 +169,13 @@ const needsCheckAfterWrite: Readonly<Record<WriteOperation, Applies>> = {
 
 function ofHooks(
   operation: WriteOperation,
-  { name, overrides, nesting, input, history, listeners }: WritingView,
+  { name, overrides, nesting, input, features: { recorder, listeners } }: WritingView,
 ): readonly string[] {
   const hooks = overrides.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
-  const options = [...listeners[operation].map(({ option }) => option), ...(history === undefined ? [] : ['history'])];
+  const options = [
+    ...listeners[operation].map(({ option }) => option),
+    ...(recorder === undefined ? [] : [recorder.option]),
+  ];
   if (options.length > 0) hooks.push(`${name} has options that receive each write: ${options.join(', ')}`);
   const set =
     operation === 'create'

@@ -6,7 +6,6 @@ import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { Bulk } from './bulk.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
-import type { HistoryRecorder } from './history-recorder.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../visible/nesting.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
@@ -15,6 +14,7 @@ import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ViewInput } from './view-input.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 import type { WritePlan } from './write-plan.ts';
+import type { WriteRecorder } from './write-recorder.ts';
 
 /** The preconditions of a view's built-in operations on one record. */
 export interface Preconditions {
@@ -45,8 +45,10 @@ export interface WritingDefinition {
   /** Undefined if the view sends no `ETag`. */
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
-  /** Undefined if the view keeps no history. */
-  readonly history: { recorder(request: FastifyRequest): HistoryRecorder } | undefined;
-  /** The listeners that get the written records. */
-  readonly listeners: ListenersByOperation;
+  /** The features of the view, which may record its writes. */
+  readonly features: {
+    readonly recorder: { of(request: FastifyRequest): WriteRecorder } | undefined;
+    /** The listeners that get the written records. */
+    readonly listeners: ListenersByOperation;
+  };
 }

@@ -1,15 +1,15 @@
 import type { EntityMetadata, Platform } from '@mikro-orm/core';
 import { type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
-import type { FieldPath } from '../fields/field-path.ts';
-import { resolveOption } from '../filters/filter.ts';
-import { getOrMake } from '../get-or-make.ts';
-import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import type { Group, GroupTotal } from '../language/grouping.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../parameters.ts';
-import type { QuerySet } from '../query/queryset.ts';
-import type { ReadShape } from '../shapes/read/read-shape.ts';
-import { type IsShown, shownByAll } from '../shapes/read/shown-paths.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { resolveOption } from '../../filters/filter.ts';
+import { getOrMake } from '../../get-or-make.ts';
+import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
+import type { Group, GroupTotal } from '../../language/grouping.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../../parameters.ts';
+import type { QuerySet } from '../../query/queryset.ts';
+import type { ReadShape } from '../../shapes/read/read-shape.ts';
+import { type IsShown, shownByAll } from '../../shapes/read/shown-paths.ts';
 import { averageOf, groupField, type SummaryField, valueField } from './summary-field.ts';
 import { type Aggregate, AGGREGATES, type AnySummary, checkSummary } from './summary-option.ts';
 
@@ -33,9 +33,6 @@ interface SummaryQuery {
 
 type Fields = ReadonlyMap<string, SummaryField>;
 type Row = Readonly<Record<string, unknown>>;
-
-/** The method of a view that returns its summary. A symbol, so that a view can have an action of any name. */
-export const SUMMARIZE: unique symbol = Symbol('viewset.summarize');
 
 const MAX_GROUPS = 1000;
 

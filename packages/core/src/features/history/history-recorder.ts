@@ -7,8 +7,9 @@ import { compare } from '../../language/compare.ts';
 import { type Projection, withKey } from '../../language/projection.ts';
 import { withFlushListener } from '../../mikro/flushed-entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
-import type { SoftDelete } from '../visible/soft-delete.ts';
-import type { WriteKind } from '../request/operation.ts';
+import type { SoftDelete } from '../../viewset/visible/soft-delete.ts';
+import type { WriteKind } from '../../viewset/request/operation.ts';
+import type { WriteRecorder } from '../../viewset/writes/write-recorder.ts';
 
 /** JSON values of a record, by property. */
 export type KeptValues = Readonly<Record<string, unknown>>;
@@ -56,7 +57,7 @@ interface Before {
  * write and after the last one, in the transaction of the work, and stores the difference. So nothing that the unit of
  * work writes to records of the view is missed, whatever code has changed them.
  */
-export class HistoryRecorder {
+export class HistoryRecorder implements WriteRecorder {
   readonly #records: KeptRecords;
   readonly #request: FastifyRequest;
   readonly #before = new Map<string, Before>();

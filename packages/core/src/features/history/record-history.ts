@@ -1,9 +1,8 @@
-import type { EntityMetadata, EntityProperty, MikroORM } from '@mikro-orm/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
 import { parseFieldText } from '../../fields/field-value.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
 import { referredKey } from '../../fields/property.ts';
@@ -12,23 +11,15 @@ import { isRecord } from '../../json.ts';
 import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
 import { observeFlushes } from '../../mikro/flushed-entities.ts';
-import type { Answer } from '../request/answer.ts';
-import type { Answers } from '../answers/answers.ts';
-import type { ViewOverrides } from '../request/view-overrides.ts';
-import { type Operation, requireOperation } from '../request/operation.ts';
-import { parametersOf } from '../request/request-state.ts';
-import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
-import type { ViewInput } from '../writes/view-input.ts';
-import {
-  type HistoryListener,
-  HistoryRecorder,
-  type KeptRecords,
-  type KeptValues,
-} from '../writes/history-recorder.ts';
-import type { SoftDelete } from '../visible/soft-delete.ts';
+import type { Answer } from '../../viewset/request/answer.ts';
+import { requireOperation } from '../../viewset/request/operation.ts';
+import { parametersOf } from '../../viewset/request/request-state.ts';
+import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
+import { type HistoryListener, HistoryRecorder, type KeptRecords, type KeptValues } from './history-recorder.ts';
 import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
 import { keptProjection } from './kept-fields.ts';
-import { type Action, action, type RecordRequest } from './action.ts';
+import { type Action, action, type RecordRequest } from '../../viewset/setup/action.ts';
+import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
 export type HistoryOption =
@@ -88,38 +79,11 @@ export interface ViewHistory {
 }
 
 /**
- * Stores the history of views with the option `history`. Pass it to `app.viewset.provide`. `history` of
- * `@viewset/history` implements it.
+ * Stores the history of views with the option `history`. `history` of `@viewset/history` implements it.
  */
 export interface HistoryPlugin {
   /** Makes the history of a view, when the view is registered. */
   keep(view: HistoryView): ViewHistory;
-}
-
-/**
- * The key of a view's method that writes values of its history. A symbol, so that views can have members of any name.
- */
-export const REVERT: unique symbol = Symbol('viewset.revert');
-
-/** The part of a view that its history uses. */
-export interface HistoricView {
-  readonly name: string;
-  readonly [SHOWN_RECORDS]: ShownRecords;
-  getObject(request: RecordRequest): Promise<object>;
-  [REVERT](request: FastifyRequest, reply: FastifyReply, entry: string): Promise<object>;
-}
-
-/** The declarations of a view that its history depends on. */
-interface HistoryDeclarations {
-  readonly view: HistoricView;
-  readonly meta: EntityMetadata;
-  readonly pk: FieldPath;
-  readonly operations: readonly Operation[];
-  readonly overrides: ViewOverrides;
-  readonly answers: Answers;
-  readonly input: ViewInput | undefined;
-  readonly softDelete: SoftDelete | undefined;
-  readonly orm: MikroORM;
 }
 
 const AT: ParameterDeclaration = {
@@ -140,7 +104,7 @@ export class RecordHistory {
   readonly actions: ReadonlyMap<string, Action>;
   /** The query parameters that the history adds to `retrieve`. */
   readonly parameters: readonly ParameterDeclaration[];
-  readonly #declarations: HistoryDeclarations;
+  readonly #view: FeatureView;
   readonly #fields: readonly KeptField[];
   readonly #history: ViewHistory;
   readonly #records: KeptRecords;
@@ -149,32 +113,32 @@ export class RecordHistory {
    * @throws ImproperlyConfigured for a view whose overrides may hide data that a history would show, and for an option
    * that the view's shapes do not support
    */
-  constructor(declarations: HistoryDeclarations, option: HistoryOption, plugin: HistoryPlugin) {
-    const { view, meta, answers } = declarations;
-    const owner = `${view.name}: option "history"`;
-    if (isRecord(option)) checkOptions(`${view.name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
+  constructor(view: FeatureView, option: HistoryOption, plugin: HistoryPlugin) {
+    const { name, meta, answers } = view;
+    const owner = `${name}: option "history"`;
+    if (isRecord(option)) checkOptions(`${name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
     const { at = false, revert = false } = isRecord(option) ? option : {};
-    checkView(owner, declarations);
-    this.#declarations = declarations;
+    checkView(owner, view);
+    this.#view = view;
     this.#fields = fieldsOfAll(
       meta,
       answers.choicesFor('retrieve').map(({ shape }) => shape),
     );
     if (at) this.#checkAt(owner);
-    if (revert) checkRevert(owner, declarations, this.#fields);
+    if (revert) checkRevert(owner, view, this.#fields);
     this.parameters = at ? [AT] : [];
     this.#history = plugin.keep({
-      name: view.name,
+      name,
       meta,
-      keepsDeleted: declarations.softDelete !== undefined,
+      keepsDeleted: view.softDelete !== undefined,
       fields: this.#fields,
       find: (request) => this.find(request),
     });
-    const { orm, pk, softDelete } = declarations;
+    const { orm, pk, softDelete } = view;
     const projection = keptProjection(meta, orm.em.getPlatform());
     this.#records = { meta, pk, projection, softDelete, listener: this.#history.listener };
     observeFlushes(orm);
-    this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', revertAction(view)] as const] : [])]);
+    this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', this.#revertAction()] as const] : [])]);
   }
 
   /** Makes the recorder of some work of a request. */
@@ -189,7 +153,7 @@ export class RecordHistory {
    * @throws HttpError if `retrieve` would not show the record to the request
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
-    const { view, meta, answers } = this.#declarations;
+    const { view, meta, answers } = this.#view;
     const admitted = await view[SHOWN_RECORDS].admit(request, (request.params as { readonly pk?: string }).pk);
     await view[SHOWN_RECORDS].find(admitted, false);
     const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(admitted.shown, 'retrieve').shape));
@@ -214,7 +178,7 @@ export class RecordHistory {
    * client added fields that the history does not store.
    */
   async recordAt(request: FastifyRequest, { shape }: Answer, entity: object, at: Date): Promise<object> {
-    const shown = storedFields(this.#declarations.meta, shape);
+    const shown = storedFields(this.#view.meta, shape);
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
     const values = await this.#history.valuesAt(request, this.#keyOf(entity), at);
@@ -233,8 +197,8 @@ export class RecordHistory {
     const { key, shown } = await this.find(request);
     const values = await this.#history.valuesOf(request, key, entry);
     if (values === undefined) throw new NotFound('The history of this record has no such entry');
-    const { input } = this.#declarations;
-    const names = writtenNames(this.#declarations, input!.of(request, 'update').shape.fields, shown);
+    const { input } = this.#view;
+    const names = writtenNames(this.#view, input!.of(request, 'update').shape.fields, shown);
     return Object.fromEntries(
       names.flatMap(({ name, sentAs }) => {
         if (!Object.hasOwn(values, name)) return [];
@@ -244,14 +208,22 @@ export class RecordHistory {
     );
   }
 
+  #revertAction(): Action {
+    const { view, answers } = this.#view;
+    return action({ methods: ['post'], detail: true, body: REVERT_BODY, answers: 'record' }, (request, reply) => {
+      const { entry } = request.body;
+      return view[STEPS].update(request, reply, () => this.bodyOf(request, entry), answers.of(request, 'retrieve'));
+    });
+  }
+
   #keyOf(entity: object): unknown {
-    return keyOfEntity(entity, this.#declarations.pk);
+    return keyOfEntity(entity, this.#view.pk);
   }
 
   #checkAt(owner: string): void {
-    const shapes = this.#declarations.answers.choicesFor('retrieve').map(({ shape }) => shape);
+    const shapes = this.#view.answers.choicesFor('retrieve').map(({ shape }) => shape);
     const untold = shapes.flatMap((shape) => {
-      const shown = new Set(storedFields(this.#declarations.meta, shape).map(({ name }) => name));
+      const shown = new Set(storedFields(this.#view.meta, shape).map(({ name }) => name));
       return shape.fields.flatMap(({ name }) => (shown.has(name) ? [] : [name]));
     });
     if (untold.length === 0) return;
@@ -264,7 +236,7 @@ export class RecordHistory {
 }
 
 /** @throws ImproperlyConfigured for an override that may hide data that a history would show */
-function checkView(owner: string, { operations, overrides }: HistoryDeclarations): void {
+function checkView(owner: string, { operations, overrides }: FeatureView): void {
   requireOperation(owner, 'retrieve', operations);
   const override = overrides.handles.retrieve ? 'retrieve' : overrides.represents ? 'represent' : undefined;
   if (override === undefined) return;
@@ -274,13 +246,13 @@ function checkView(owner: string, { operations, overrides }: HistoryDeclarations
 }
 
 /** @throws ImproperlyConfigured for a view that cannot write the values of its history */
-function checkRevert(owner: string, declarations: HistoryDeclarations, kept: readonly KeptField[]): void {
-  const { operations, overrides, input } = declarations;
+function checkRevert(owner: string, view: FeatureView, kept: readonly KeptField[]): void {
+  const { operations, overrides, input } = view;
   const fields = (input?.choicesFor('update') ?? []).flatMap(({ shape }) => shape.fields);
   requireOperation(`${owner} with "revert"`, 'update', operations);
   const why = overrides.handles.update
     ? 'would pass by the override of update(); override performUpdate() instead'
-    : writtenNames(declarations, fields, kept).length === 0
+    : writtenNames(view, fields, kept).length === 0
       ? 'has nothing to write: no field of the write shape is one of the read shape'
       : undefined;
   if (why !== undefined) throw new ImproperlyConfigured(`${owner} with "revert" ${why}`);
@@ -296,7 +268,7 @@ interface WrittenName {
  * history stores keys.
  */
 function writtenNames(
-  { meta }: HistoryDeclarations,
+  { meta }: FeatureView,
   fields: readonly (WrittenName & { readonly reference?: { readonly key: string } | undefined })[],
   kept: readonly KeptField[],
 ): readonly WrittenName[] {
@@ -306,10 +278,4 @@ function writtenNames(
     if (!known.has(name) || property === undefined || isFile(property)) return false;
     return reference === undefined || reference.key === referredKey(property).name;
   });
-}
-
-function revertAction(view: HistoricView): Action {
-  return action({ methods: ['post'], detail: true, body: REVERT_BODY, answers: 'record' }, (request, reply) =>
-    view[REVERT](request, reply, request.body.entry),
-  );
 }

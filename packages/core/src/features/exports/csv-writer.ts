@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
-import { isRecord } from '../json.ts';
-import { objectIn } from '../shapes/schema-object.ts';
+import { isRecord } from '../../json.ts';
+import { objectIn } from '../../shapes/schema-object.ts';
 import type { CsvFormat } from './csv-format.ts';
 
 /** A column of a CSV file: the path to a value of a record. */

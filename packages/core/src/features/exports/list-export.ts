@@ -2,19 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { takeExportSlot } from './export-slots.ts';
-import { ImproperlyConfigured } from '../errors.ts';
-import { checkNotAborted } from '../abort-state.ts';
-import { after } from '../language/condition.ts';
-import { type Projection, withPosition } from '../language/projection.ts';
-import { type QuerySet, slicedError } from '../query/queryset.ts';
-import { type AnswerOf, byAuthor } from '../viewset/request/answer.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { checkNotAborted } from '../../abort-state.ts';
+import { after } from '../../language/condition.ts';
+import { type Projection, withPosition } from '../../language/projection.ts';
+import { type QuerySet, slicedError } from '../../query/queryset.ts';
+import { type AnswerOf, byAuthor } from '../../viewset/request/answer.ts';
 import { csv, CsvFormat } from './csv-format.ts';
 import { csvWriter } from './csv-writer.ts';
 
-/** The formats of exports. */
-export const EXPORTS = ['csv', 'ndjson'] as const;
+const FORMATS = ['csv', 'ndjson'] as const;
 /** A format in which a list can be exported. */
-export type ExportFormat = (typeof EXPORTS)[number];
+export type ExportFormat = (typeof FORMATS)[number];
 
 /** A format of the option `exports`. */
 export type ExportOption = ExportFormat | CsvFormat;
@@ -24,7 +23,7 @@ export type ExportNameOf<Option> = Option extends CsvFormat ? 'csv' : Option;
 
 /** True for a format of the option `exports`. */
 export function isExportOption(value: unknown): value is ExportOption {
-  return value instanceof CsvFormat || EXPORTS.includes(value as ExportFormat);
+  return value instanceof CsvFormat || FORMATS.includes(value as ExportFormat);
 }
 
 /** The media types of exports, by format. */

@@ -1,9 +1,9 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import type { PathOf, PathValue } from '../fields/field-name.ts';
-import { isPlainRecord } from '../json.ts';
-import type { Period } from '../language/grouping.ts';
-import type { WireValue } from '../shapes/wire-value.ts';
-import { checkOptions, describe, type OptionRule, POSITIVE, TEXTS, wrongOption } from '../options.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { PathOf, PathValue } from '../../fields/field-name.ts';
+import { isPlainRecord } from '../../json.ts';
+import type { Period } from '../../language/grouping.ts';
+import type { WireValue } from '../../shapes/wire-value.ts';
+import { checkOptions, describe, type OptionRule, POSITIVE, TEXTS, wrongOption } from '../../options.ts';
 
 /** The aggregates that a summary can compute of a field. */
 export const AGGREGATES = ['sum', 'avg', 'min', 'max'] as const;

@@ -1,0 +1,18 @@
+import type { Feature } from '../viewset/setup/feature.ts';
+import type { PluggedOption } from '../viewset/setup/features.ts';
+import { EMITS } from './emits/emits.ts';
+import { EXPORTS } from './exports/feature.ts';
+import { HISTORY } from './history/feature.ts';
+import { LIVE } from './live/feature.ts';
+import { SOFT_DELETE } from './soft-delete/feature.ts';
+import { SUMMARY } from './summary/feature.ts';
+
+/** The features of the library, in the order in which they apply to a view. */
+export const BUILT_IN_FEATURES: readonly (Feature | PluggedOption)[] = [
+  SOFT_DELETE,
+  EXPORTS,
+  SUMMARY,
+  EMITS,
+  LIVE,
+  HISTORY,
+];

@@ -1,0 +1,91 @@
+import type { PermissionClass } from '../../permissions/permission.ts';
+import type { Or } from '../../viewset/model-viewset.ts';
+import { action, type ActionOptions } from '../../viewset/setup/action.ts';
+import { type Feature, type FeatureParts, type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
+import type { Option } from '../../viewset/setup/model-viewset-options.ts';
+import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../../viewset/visible/soft-delete.ts';
+
+declare module '../../viewset/setup/model-viewset-options.ts' {
+  interface ModelViewSetOptions<Entity extends object> {
+    /**
+     * The property that stores the time of deletion. DELETE sets it, and the view no longer shows the record. No body can
+     * refer to the record, unless `referenceViews` names a view that shows it. `{ property, visibleTo }` adds a list of
+     * deleted records and an action that restores one. Default: DELETE deletes the record.
+     *
+     * @example
+     * class KeptViewSet extends ModelViewSet(Product, {
+     *   read,
+     *   write,
+     *   softDelete: { property: 'deleted_at', visibleTo: [IsRoleAdminUser] },
+     * }) {}
+     * // DELETE /products/7: update product set deleted_at = … where id = 7 and deleted_at is null
+     * // GET /products/deleted, POST /products/7/restore
+     */
+    readonly softDelete?: SoftDeleteOption<Entity>;
+  }
+}
+
+declare module '../../viewset/model-viewset.ts' {
+  interface DeclaredFeatures<Entity, Options> {
+    /** True if the view lists deleted records, and restores them. */
+    readonly restores: Or<Option<Options, 'softDelete'>, ''> extends { readonly visibleTo: object } ? true : false;
+  }
+}
+
+/** The option `softDelete`: leaves out deleted records, and adds the routes for those who may see them. */
+export const SOFT_DELETE: Feature<SoftDeleteOption<object>> = {
+  option: 'softDelete',
+  rule: SOFT_DELETE_RULE,
+  resolve: (view) => {
+    const softDelete = view.softDelete!;
+    const narrow: FeatureParts['narrow'] = (request, records) => records.where(softDelete.conditionFor(request));
+    const { visibleTo } = softDelete;
+    // Without `visibleTo`, nobody can see deleted records.
+    return visibleTo === undefined ? { narrow } : { narrow, ...routesOfDeleted(view, visibleTo) };
+  },
+};
+
+function routesOfDeleted(
+  feature: FeatureView,
+  visibleTo: readonly PermissionClass[],
+): Pick<FeatureParts, 'actions' | 'routes'> {
+  const { view, answers } = feature;
+  const permissions = permissionsForDeleted(feature, visibleTo);
+  const restore = action({ methods: ['post'], detail: true, answers: 'record', ...permissions }, (request) =>
+    view[STEPS].restore(request, answers.of(request, 'retrieve')),
+  );
+  return {
+    actions: new Map([['restore', restore]]),
+    routes: (operations) => {
+      const list = operations.find((route) => route.action === 'list' && route.method === 'GET');
+      if (list === undefined) return [];
+      const { responses } = list.options;
+      return [
+        {
+          ...list,
+          action: 'deleted',
+          suffix: '/deleted',
+          urlName: 'deleted',
+          options: { responses, listParameters: true, ...permissions },
+          // `expand` and `fields` belong to the five operations.
+          answerParameters: undefined,
+          preconditions: undefined,
+          proof: 'none',
+        },
+      ];
+    },
+  };
+}
+
+/**
+ * Returns the permission options of an action for deleted records. A request must pass both the view's permissions and
+ * `visibleTo`. The route always needs a token, even if both lists allow anonymous requests.
+ */
+function permissionsForDeleted(
+  { view, defaultPermissions }: FeatureView,
+  visibleTo: readonly PermissionClass[],
+): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
+  const permissionClasses = [...(view.permissionClasses ?? defaultPermissions), ...visibleTo];
+  // The view's classes are included, with their scopes.
+  return { permissionClasses, scope: 'unrestricted', allowAnonymous: false };
+}

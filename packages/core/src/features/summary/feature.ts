@@ -1,0 +1,77 @@
+import { ImproperlyConfigured } from '../../errors.ts';
+import { slicedError } from '../../query/queryset.ts';
+import { requireOperation } from '../../viewset/request/operation.ts';
+import { parametersOf } from '../../viewset/request/request-state.ts';
+import type { Option } from '../../viewset/setup/model-viewset-options.ts';
+import { type Feature, STEPS } from '../../viewset/setup/feature.ts';
+import { Summary } from './summary.ts';
+import { type AnySummary, type DeclaredSummary, SUMMARY_RULE, type SummaryOption } from './summary-option.ts';
+
+declare module '../../viewset/setup/model-viewset-options.ts' {
+  interface ModelViewSetOptions<Entity extends object> {
+    /**
+     * Adds `GET …/summary`, which groups the records of the list. Each group has the number of its records, and their
+     * sums, averages, minima and maxima. Clients choose the groups and values, but only of fields that the list shows
+     * them. A view that overrides `list` or `represent` cannot have a summary. Default: none.
+     *
+     * @example
+     * class SalesViewSet extends ModelViewSet(Product, {
+     *   read: readShape(Product, ['id', 'name', 'price', 'stock']),
+     *   summary: { group: ['name'], values: { stock: ['sum', 'max'], price: ['avg'] } },
+     * }) {}
+     * // GET /products/summary?group=name&sum=stock
+     * // { "results": [{ "group": { "name": "Tea" }, "count": 2, "sum": { "stock": 12 } }] }
+     */
+    readonly summary?: SummaryOption<Entity>;
+  }
+}
+
+declare module '../../viewset/model-viewset.ts' {
+  interface DeclaredFeatures<Entity, Options> {
+    readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
+  }
+}
+
+/** The option `summary`: a route with the groups of the list's records, under the filters of the list. */
+export const SUMMARY: Feature<AnySummary> = {
+  option: 'summary',
+  rule: SUMMARY_RULE,
+  resolve: ({ name, meta, orm, answers, operations, overrides, lists, view }, option) => {
+    requireOperation(`${name}: option "summary"`, 'list', operations);
+    const override = overrides.handles.list ? 'list' : overrides.represents ? 'represent' : undefined;
+    if (override !== undefined) {
+      throw new ImproperlyConfigured(
+        `${name}: option "summary" could show what the override of ${override}() hides; narrow the records with getQueryset() or ` +
+          'filterQueryset(), and the fields with the read shape',
+      );
+    }
+    const shapes = answers.choicesFor('list').map(({ shape }) => shape);
+    const { narrowingParameters: narrowing } = lists;
+    const summary = new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
+    const { querystring, response } = summary;
+    return {
+      routes: () => [
+        {
+          action: 'summary',
+          method: 'GET',
+          detail: false,
+          suffix: '/summary',
+          urlName: 'summary',
+          options: { querystring, responses: { 200: response }, listParameters: true },
+          isNarrowed: true,
+          validateQuery: (query, parameters) => summary.validate(query, parameters),
+          isCommaSeparated: true,
+          transaction: false,
+          isBuiltIn: true,
+          transactionReasons: () => [],
+          handler: (request) =>
+            view[STEPS].listed(request, (records) => {
+              if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the summary');
+              return summary.of(records, parametersOf(request), answers.of(request, 'list').shape);
+            }),
+          proof: 'none',
+        },
+      ],
+    };
+  },
+};

@@ -1,0 +1,169 @@
+import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { Awaitable } from '../../awaitable.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import type { OptionRule } from '../../options.ts';
+import type { Paginator } from '../../pagination/paginator.ts';
+import type { ParameterDeclaration } from '../../parameters.ts';
+import type { Permission, PermissionClass, PermissionView } from '../../permissions/permission.ts';
+import type { QuerySet } from '../../query/queryset.ts';
+import type { Answers } from '../answers/answers.ts';
+import type { Envelope } from '../answers/envelope.ts';
+import type { AnswerOf } from '../request/answer.ts';
+import type { Operation, OutputOperation, WriteOperation } from '../request/operation.ts';
+import type { ViewOverrides } from '../request/view-overrides.ts';
+import type { Nesting } from '../visible/nesting.ts';
+import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
+import type { SoftDelete } from '../visible/soft-delete.ts';
+import type { ViewInput } from '../writes/view-input.ts';
+import type { WriteListener } from '../writes/write-listener.ts';
+import type { WriteRecorder } from '../writes/write-recorder.ts';
+import type { Action, RecordRequest } from './action.ts';
+import type { DeclaredRoute } from './declared-route.ts';
+import type { ListDefinition } from './list-definition.ts';
+
+/**
+ * An option of views of an entity that stands beside their five operations: the option's name, the values that fit it,
+ * and what it adds to a view. Pass features to the option `features` of the plugin, or to `app.viewset.addFeature`
+ * before the routers are registered. The type of the option is declared by merging `ModelViewSetOptions`.
+ *
+ * @example
+ * const publishAt: Feature<string> = {
+ *   option: 'publishAt',
+ *   rule: ['the name of a property', (value) => typeof value === 'string'],
+ *   resolve: ({ entity }, property) => {
+ *     if (!(property in entity.properties)) throw new ImproperlyConfigured(`publishAt: no property "${property}"`);
+ *     return { narrow: (_request, records) => records.filter({ [`${property}__lte`]: new Date() }) };
+ *   },
+ * };
+ * await app.register(viewset, { orm, features: [publishAt] });
+ */
+export interface Feature<Value = never> {
+  /** The name of the option. No other feature, and no option of the library, has it. */
+  readonly option: string;
+  /** The values that fit: in words, for the error of another value, and as a function. */
+  readonly rule: OptionRule;
+  /**
+   * Called when a view that has the option is registered.
+   *
+   * @throws ImproperlyConfigured for a value that does not fit the view
+   */
+  resolve(view: FeatureView, value: Value): FeatureParts;
+}
+
+/** What a feature adds to one view. Every part may be left out. */
+export interface FeatureParts {
+  /**
+   * Leaves out records that do not exist for a request, from the records of the view in its order. It holds wherever the
+   * view selects records: lists, single records, writes, bulk requests, nested views, references by `referenceViews`,
+   * files and exports. It must return a query set made from the given one.
+   */
+  readonly narrow?: (request: FastifyRequest, records: QuerySet<object>) => QuerySet<object>;
+  /** Further actions of the view, by name, as made by `action()`. */
+  readonly actions?: ReadonlyMap<string, Action>;
+  /** Run instead of the built-in operation; `next` runs it. Not called if the view overrides the operation without `super`. */
+  readonly around?: { readonly [Name in Operation]?: OperationWrapper };
+  /** Query parameters that operations accept in addition. */
+  readonly parameters?: { readonly [Name in OutputOperation]?: readonly ParameterDeclaration[] };
+  /** Called with the written records, in the transaction of the write. */
+  readonly listeners?: { readonly [Name in WriteOperation]?: WriteListener };
+  /** @internal Further routes, made of the routes of the view's operations. */
+  readonly routes?: (operations: readonly DeclaredRoute[]) => readonly DeclaredRoute[];
+  /** @internal Further media types of lists. */
+  readonly representations?: readonly ListRepresentation[];
+  /** @internal Records the writes of some work of a request. */
+  readonly recorder?: (request: FastifyRequest) => WriteRecorder;
+  /** @internal Called once all views are registered. */
+  readonly findViews?: (registered: readonly ShownRecords[]) => void;
+}
+
+/** Wraps the handler of an operation. */
+export type OperationWrapper = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  next: () => Awaitable<unknown>,
+) => Awaitable<unknown>;
+
+/** A media type of lists besides JSON. */
+export interface ListRepresentation {
+  readonly type: string;
+  /** The `variant` of the routes that always send this type; undefined if there are none. */
+  readonly variant?: string;
+  /**
+   * True if the response follows the list for as long as the client stays. Only the operation `list` sends it, and only
+   * to clients whose `Accept` names the type: others would wait for its end.
+   */
+  readonly isLive?: boolean;
+  /** Sends the list. `select` applies the filters; call it once, and await it first. */
+  send(request: FastifyRequest, reply: FastifyReply, select: () => Awaitable<QuerySet<object>>): Promise<FastifyReply>;
+}
+
+/** The key of a view's steps. A symbol, so that views can have members of any name. */
+export const STEPS: unique symbol = Symbol('viewset.steps');
+
+/** The steps of a view's operations, for features. */
+export interface ViewSteps {
+  /**
+   * Selects the records that a list has for a request: those that the request sees, after the filters, and before the
+   * page. Errors of its parameters name every parameter at fault.
+   */
+  listed<Result>(request: FastifyRequest, use: (records: QuerySet<object>) => Awaitable<Result>): Promise<Result>;
+  /** Updates the record of a request by a body, as PATCH does, for a sender who may update it. */
+  update(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    makeBody: () => Promise<object>,
+    answer: AnswerOf<object>,
+  ): Promise<object>;
+  /** Restores the deleted record of a request. */
+  restore(request: FastifyRequest, answer: AnswerOf<object>): Promise<object>;
+}
+
+/** The view that a feature is resolved for. */
+export interface FeaturedView extends PermissionView {
+  readonly name: string;
+  readonly permissionClasses: readonly PermissionClass[] | undefined;
+  getObject(request: RecordRequest): Promise<object>;
+  readonly [SHOWN_RECORDS]: ShownRecords;
+  readonly [STEPS]: ViewSteps;
+}
+
+/** What a feature sees of a view: its declarations, resolved against the entity's metadata. */
+export interface FeatureView {
+  /** The name of the view's class, for errors. */
+  readonly name: string;
+  /** The metadata of the view's entity. */
+  readonly meta: EntityMetadata;
+  readonly orm: MikroORM;
+  /** The operations that have a route. */
+  readonly operations: readonly Operation[];
+  /** The permissions of the view. */
+  readonly permissions: readonly Permission[];
+  /** @internal */
+  readonly view: FeaturedView;
+  /** @internal The options of the view, by name. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** @internal The permission classes of views that have none. */
+  readonly defaultPermissions: readonly PermissionClass[];
+  /** @internal */
+  readonly pk: FieldPath;
+  /** @internal */
+  readonly key: { readonly column: FieldPath };
+  /** @internal */
+  readonly nesting: Nesting | undefined;
+  /** @internal */
+  readonly softDelete: SoftDelete | undefined;
+  /** @internal */
+  readonly overrides: ViewOverrides;
+  /** @internal */
+  readonly answers: Answers;
+  /** @internal */
+  readonly envelope: Envelope;
+  /** @internal */
+  readonly lists: ListDefinition & { readonly paginator: Paginator | null };
+  /** @internal */
+  readonly input: ViewInput | undefined;
+  /** @internal Made after the features are resolved. */
+  readonly schemas: { ofList(record: TSchema): TSchema };
+}

@@ -1,0 +1,76 @@
+import { ImproperlyConfigured } from '../../errors.ts';
+import { checkOptionNames, checkOptions, checkValues, FUNCTION, NAMES, type OptionRule, TEXT } from '../../options.ts';
+import type { Feature, FeatureParts, FeatureView } from './feature.ts';
+
+/** An option whose feature a plugin brings. */
+export interface PluggedOption {
+  readonly option: string;
+  readonly rule: OptionRule;
+  /** What the plugin does, and where to register it, for the error of a view with the option. */
+  readonly needs: string;
+}
+
+const FEATURE_RULES = {
+  option: TEXT,
+  rule: ['[the expected value in words, a function that tests a value]', isRule],
+  resolve: FUNCTION,
+} as const satisfies Readonly<Record<keyof Feature, OptionRule>>;
+
+/** The features of an application, by option. */
+export class Features {
+  readonly #byOption: Map<string, Feature | PluggedOption>;
+
+  constructor(builtIn: readonly (Feature | PluggedOption)[]) {
+    this.#byOption = new Map(builtIn.map((feature) => [feature.option, feature]));
+  }
+
+  /**
+   * Adds a feature. The same one may be added again.
+   *
+   * @throws ImproperlyConfigured for something else than a feature, and if another feature has the option
+   */
+  readonly add = <Value>(feature: Feature<Value>): void => {
+    checkOptions('feature', feature, FEATURE_RULES);
+    const { option } = feature;
+    const present = this.#byOption.get(option);
+    if (present !== undefined && present !== feature && !('needs' in present)) {
+      throw new ImproperlyConfigured(`viewset: two features have the option "${option}" of views; add one of them`);
+    }
+    this.#byOption.set(option, feature);
+  };
+
+  /**
+   * Checks the options of a view.
+   *
+   * @param known the names of the options that no feature has
+   * @throws ImproperlyConfigured for an unknown option, and for a value that does not fit its feature
+   */
+  check(owner: string, options: object, known: readonly string[]): void {
+    checkOptionNames(owner, options, [...known, ...this.#byOption.keys()]);
+    checkValues(owner, options, Object.fromEntries([...this.#byOption].map(([option, { rule }]) => [option, rule])));
+  }
+
+  /** Lists the options with their rules. */
+  get rules(): ReadonlyMap<string, OptionRule> {
+    return new Map([...this.#byOption].map(([option, { rule }]) => [option, rule]));
+  }
+
+  /** Resolves the features whose options a view has, in the order in which they were added. */
+  resolve(view: FeatureView): readonly (FeatureParts & { readonly option: string })[] {
+    return [...this.#byOption.values()].flatMap((feature) => {
+      const { option } = feature;
+      const value = view.options[option];
+      if (value === undefined) return [];
+      if (!('needs' in feature)) return [{ ...feature.resolve(view, value as never), option }];
+      if (value === false) return [];
+      throw new ImproperlyConfigured(`${view.name}: option "${option}" needs a plugin that ${feature.needs}`);
+    });
+  }
+}
+
+function isRule(value: unknown): boolean {
+  return Array.isArray(value) && TEXT[1](value[0]) && FUNCTION[1](value[1]);
+}
+
+/** The rule of the plugin's option `features`. */
+export const FEATURES_RULE: OptionRule = ['a list of features', Array.isArray, ['a feature', NAMES[1]]];

@@ -1,0 +1,125 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedType } from '../../accepted-type.ts';
+import { addVary } from '../../add-vary.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { ParameterDeclaration } from '../../parameters.ts';
+import type { QuerySet } from '../../query/queryset.ts';
+import { byName, type Operation, type OutputOperation, rowOf, WRITES } from '../request/operation.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
+import type { ListenersByOperation } from '../writes/write-listener.ts';
+import type { Action } from './action.ts';
+import type { DeclaredRoute, OperationHandler } from './declared-route.ts';
+import type { WriteRecorder } from '../writes/write-recorder.ts';
+import type { FeatureParts, ListRepresentation } from './feature.ts';
+
+type ResolvedFeature = FeatureParts & { readonly option: string };
+
+const JSON_TYPE = 'application/json';
+
+/** What the features of a view add to it, together. */
+export class ViewFeatures {
+  /** The actions of all features, by name. */
+  readonly actions: ReadonlyMap<string, Action>;
+  /** The listeners that get the written records. */
+  readonly listeners: ListenersByOperation;
+  /** Makes the recorder of some work of a request. Undefined if no feature records writes. */
+  readonly recorder: { readonly option: string; of(request: FastifyRequest): WriteRecorder } | undefined;
+  /** True if a feature leaves out records. */
+  readonly narrows: boolean;
+  readonly #features: readonly ResolvedFeature[];
+  readonly #representations: readonly ListRepresentation[];
+
+  /** @throws ImproperlyConfigured for two features that record writes, or have an action of the same name */
+  constructor(name: string, features: readonly ResolvedFeature[]) {
+    this.#features = features;
+    this.actions = actionsOf(name, features);
+    this.listeners = byName(WRITES, (operation) =>
+      features.flatMap(({ option, listeners }) => {
+        const listener = listeners?.[operation];
+        return listener === undefined ? [] : [{ option, listener }];
+      }),
+    );
+    this.recorder = recorderOf(name, features);
+    this.narrows = features.some(({ narrow }) => narrow !== undefined);
+    this.#representations = features.flatMap(({ representations }) => representations ?? []);
+  }
+
+  /** True if the lists of the view can be followed. */
+  get isLive(): boolean {
+    return this.#representations.some(({ isLive }) => isLive);
+  }
+
+  /** Leaves out the records that do not exist for a request. */
+  narrow<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
+    if (!this.narrows) return records;
+    let narrowed = records as unknown as QuerySet<object>;
+    for (const { narrow } of this.#features) narrowed = narrow?.(request, narrowed) ?? narrowed;
+    return narrowed as unknown as QuerySet<Entity>;
+  }
+
+  /** Returns the query parameters that features add to an operation. */
+  parametersOf(operation: OutputOperation): readonly ParameterDeclaration[] {
+    return this.#features.flatMap(({ parameters }) => parameters?.[operation] ?? []);
+  }
+
+  /** Returns the further routes of the view. */
+  routes(operations: readonly DeclaredRoute[]): readonly DeclaredRoute[] {
+    return this.#features.flatMap(({ routes }) => routes?.(operations) ?? []);
+  }
+
+  /** Wraps the handler of an operation: the feature that was added first is the outermost. */
+  around(operation: Operation, handler: OperationHandler): OperationHandler {
+    return this.#features.reduceRight<OperationHandler>((next, { around }) => {
+      const wrap = around?.[operation];
+      return wrap === undefined ? next : (request, reply) => wrap(request, reply, () => next(request, reply));
+    }, handler);
+  }
+
+  /**
+   * Returns the form of a list that the path names (`/books.csv`) or that the request prefers to JSON. Undefined for
+   * JSON.
+   */
+  representationFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ListRepresentation | undefined {
+    const all = this.#representations;
+    if (all.length === 0) return undefined;
+    const { variant, action } = routeOptions.config.viewset ?? {};
+    const named = variant === undefined ? undefined : all.find((each) => each.variant === variant);
+    if (named !== undefined) return named;
+    addVary(reply, 'Accept');
+    // An action that lists has its own permissions, which a live list would not check again.
+    const canFollow = (type: string): boolean =>
+      action !== undefined &&
+      rowOf(action)?.returns === 'list' &&
+      headers.accept?.toLowerCase().includes(type) === true;
+    const offered = all.filter(({ isLive, type }) => isLive !== true || canFollow(type));
+    const accepted = acceptedType(headers.accept, [JSON_TYPE, ...offered.map(({ type }) => type)]);
+    return offered.find(({ type }) => type === accepted);
+  }
+
+  /** Finds what features need of other views, once all are registered. */
+  findViews(registered: readonly ShownRecords[]): void {
+    for (const { findViews } of this.#features) findViews?.(registered);
+  }
+}
+
+function actionsOf(name: string, features: readonly ResolvedFeature[]): ReadonlyMap<string, Action> {
+  const actions = new Map<string, Action>();
+  for (const feature of features) {
+    for (const [action, declared] of feature.actions ?? []) {
+      if (actions.has(action)) {
+        throw new ImproperlyConfigured(`${name}: two of its options make an action "${action}"; leave one of them out`);
+      }
+      actions.set(action, declared);
+    }
+  }
+  return actions;
+}
+
+function recorderOf(name: string, features: readonly ResolvedFeature[]): ViewFeatures['recorder'] {
+  const [first, second] = features.filter(({ recorder }) => recorder !== undefined);
+  if (first === undefined) return undefined;
+  if (second === undefined) return { option: first.option, of: first.recorder! };
+  throw new ImproperlyConfigured(
+    `${name}: the options "${first.option}" and "${second.option}" both record writes; leave one of them out`,
+  );
+}
