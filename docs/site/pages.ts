@@ -98,6 +98,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-composite-key',
     'how-to-custom-filter',
     'how-to-custom-paginator',
+    'how-to-options',
     'how-to-import-csv',
     'how-to-excel',
     'how-to-tenants',

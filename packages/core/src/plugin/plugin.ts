@@ -18,6 +18,7 @@ import { ReservedKeys } from '../viewset/visible/reserved-keys.ts';
 import type { ShownRecords } from '../viewset/visible/shown-records.ts';
 import { BUILT_IN_FEATURES } from '../features/built-in.ts';
 import { Features } from '../viewset/setup/features.ts';
+import { MODEL_VIEWSET_RULES } from '../viewset/setup/model-viewset-options.ts';
 import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
@@ -157,7 +158,7 @@ export const viewset = fp(
     };
     const routeNames = new RouteNames();
     const live: LiveSupport = { identify: new Set() };
-    const features = new Features(BUILT_IN_FEATURES);
+    const features = new Features(Object.keys(MODEL_VIEWSET_RULES), BUILT_IN_FEATURES);
     for (const feature of options.features) features.add(feature);
     refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>

@@ -12,7 +12,7 @@ import { type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
 import { BulkOperations } from './writes/bulk-operations.ts';
 import { ConditionalWrites } from './writes/conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
-import { type AnyModelOptions, checkClassBody, MODEL_VIEWSET_RULES } from './setup/model-viewset-options.ts';
+import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
 import type { OutputOperation, InputOperation, WriteOperation } from './request/operation.ts';
 import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
@@ -426,7 +426,7 @@ export abstract class ModelViewSetBase<
   override [DEFINE](context: ViewContext): ViewDefinition {
     const entity = this.#entity;
     const name = Utils.className(entity);
-    context.features.check(`ModelViewSet(${name})`, this.#options, Object.keys(MODEL_VIEWSET_RULES));
+    context.features.check(`ModelViewSet(${name})`, this.#options);
     checkClassBody(this, name, context.features.rules);
     const resource = new ResolvedView(
       this,

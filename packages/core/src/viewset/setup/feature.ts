@@ -32,8 +32,8 @@ import type { ListDefinition } from './list-definition.ts';
  * const publishAt: Feature<string> = {
  *   option: 'publishAt',
  *   rule: ['the name of a property', (value) => typeof value === 'string'],
- *   resolve: ({ entity }, property) => {
- *     if (!(property in entity.properties)) throw new ImproperlyConfigured(`publishAt: no property "${property}"`);
+ *   resolve: ({ name, meta }, property) => {
+ *     if (!(property in meta.properties)) throw new ImproperlyConfigured(`${name}: publishAt: no property "${property}"`);
  *     return { narrow: (_request, records) => records.filter({ [`${property}__lte`]: new Date() }) };
  *   },
  * };

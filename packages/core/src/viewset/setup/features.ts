@@ -1,5 +1,15 @@
 import { ImproperlyConfigured } from '../../errors.ts';
-import { checkOptionNames, checkOptions, checkValues, FUNCTION, NAMES, type OptionRule, TEXT } from '../../options.ts';
+import {
+  checkOptionNames,
+  checkOptions,
+  checkValues,
+  describe,
+  FUNCTION,
+  NAMES,
+  type OptionRule,
+  TEXT,
+  wrongOption,
+} from '../../options.ts';
 import type { Feature, FeatureParts, FeatureView } from './feature.ts';
 
 /** An option whose feature a plugin brings. */
@@ -18,20 +28,28 @@ const FEATURE_RULES = {
 
 /** The features of an application, by option. */
 export class Features {
+  /** The options of views that no feature has. */
+  readonly #others: readonly string[];
   readonly #byOption: Map<string, Feature | PluggedOption>;
 
-  constructor(builtIn: readonly (Feature | PluggedOption)[]) {
+  constructor(others: readonly string[], builtIn: readonly (Feature | PluggedOption)[]) {
+    this.#others = others;
     this.#byOption = new Map(builtIn.map((feature) => [feature.option, feature]));
   }
 
   /**
    * Adds a feature. The same one may be added again.
    *
-   * @throws ImproperlyConfigured for something else than a feature, and if another feature has the option
+   * @throws ImproperlyConfigured for something else than a feature, and if another feature or the library has the option
    */
   readonly add = <Value>(feature: Feature<Value>): void => {
-    checkOptions('feature', feature, FEATURE_RULES);
+    const owner = `feature ${describe((feature as Partial<Feature> | undefined)?.option)}`;
+    checkOptions(owner, feature, FEATURE_RULES);
+    if (typeof feature.resolve !== 'function') throw wrongOption(owner, 'resolve', FUNCTION[0], feature.resolve);
+    if (feature.rule === undefined) throw wrongOption(owner, 'rule', FEATURE_RULES.rule[0], undefined);
     const { option } = feature;
+    if (this.#others.includes(option))
+      throw new ImproperlyConfigured(`${owner}: the library has an option of this name`);
     const present = this.#byOption.get(option);
     if (present !== undefined && present !== feature && !('needs' in present)) {
       throw new ImproperlyConfigured(`viewset: two features have the option "${option}" of views; add one of them`);
@@ -39,15 +57,10 @@ export class Features {
     this.#byOption.set(option, feature);
   };
 
-  /**
-   * Checks the options of a view.
-   *
-   * @param known the names of the options that no feature has
-   * @throws ImproperlyConfigured for an unknown option, and for a value that does not fit its feature
-   */
-  check(owner: string, options: object, known: readonly string[]): void {
-    checkOptionNames(owner, options, [...known, ...this.#byOption.keys()]);
-    checkValues(owner, options, Object.fromEntries([...this.#byOption].map(([option, { rule }]) => [option, rule])));
+  /** @throws ImproperlyConfigured for an unknown option of a view, and for a value that does not fit its feature */
+  check(owner: string, options: object): void {
+    checkOptionNames(owner, options, [...this.#others, ...this.#byOption.keys()]);
+    checkValues(owner, options, Object.fromEntries(this.rules));
   }
 
   /** Lists the options with their rules. */
