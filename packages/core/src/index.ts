@@ -1,3 +1,11 @@
+// Published types keep these imports, by which the options of features are declared.
+import './features/emits/feature.ts';
+import './features/exports/feature.ts';
+import './features/history/feature.ts';
+import './features/live/feature.ts';
+import './features/soft-delete/feature.ts';
+import './features/summary/feature.ts';
+
 export { viewset, type ViewsetInstance } from './plugin/plugin.ts';
 export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
@@ -116,7 +124,7 @@ export type {
   ViewHistory,
 } from './features/history/record-history.ts';
 export type { Feature, FeatureParts, FeatureView, OperationWrapper } from './viewset/setup/feature.ts';
-export { eventsFeature } from './features/emits/emits.ts';
+export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';
 export { liveFeature, type LivePlugin } from './features/live/feature.ts';
 export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';

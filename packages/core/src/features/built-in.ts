@@ -1,6 +1,6 @@
 import type { Feature } from '../viewset/setup/feature.ts';
 import type { PluggedOption } from '../viewset/setup/features.ts';
-import { EMITS } from './emits/emits.ts';
+import { EMITS } from './emits/feature.ts';
 import { EXPORTS } from './exports/feature.ts';
 import { HISTORY } from './history/feature.ts';
 import { LIVE } from './live/feature.ts';

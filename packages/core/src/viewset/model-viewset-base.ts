@@ -95,10 +95,9 @@ export abstract class ModelViewSetBase<
       const read = oneBody(this.#resource.input!.read(request, body, 'change'));
       request.body = read.value;
       stateOf(request).input = read;
-      return this.#parts.writes.update(request, reply, answer as AnswerOf<Types['answers'][OutputOperation]>);
+      return this.#parts.writes.update(request, reply, answer);
     },
-    restore: (request, answer) =>
-      this.#parts.writes.restore(request, answer as AnswerOf<Types['answers'][OutputOperation]>),
+    restore: (request, answer) => this.#parts.writes.restore(request, answer),
   };
   #made: Parts<Entity, Types['answers'][OutputOperation]> | undefined;
 

@@ -45,11 +45,12 @@ export class Features {
   readonly add = <Value>(feature: Feature<Value>): void => {
     const owner = `feature ${describe((feature as Partial<Feature> | undefined)?.option)}`;
     checkOptions(owner, feature, FEATURE_RULES);
-    if (typeof feature.resolve !== 'function') throw wrongOption(owner, 'resolve', FUNCTION[0], feature.resolve);
+    if (typeof feature.resolve !== 'function') throw wrongOption(owner, 'resolve', FUNCTION[0], undefined);
     if (feature.rule === undefined) throw wrongOption(owner, 'rule', FEATURE_RULES.rule[0], undefined);
     const { option } = feature;
-    if (this.#others.includes(option))
+    if (this.#others.includes(option)) {
       throw new ImproperlyConfigured(`${owner}: the library has an option of this name`);
+    }
     const present = this.#byOption.get(option);
     if (present !== undefined && present !== feature && !('needs' in present)) {
       throw new ImproperlyConfigured(`viewset: two features have the option "${option}" of views; add one of them`);
