@@ -62,6 +62,7 @@ type UpdateOf<Options, Mode extends 'replace' | 'change'> = WithExtra<
 >;
 
 /** The options of features that decide the requests and responses of a client. Each feature adds its own by merging. */
+// oxlint-disable-next-line no-unused-vars -- every declaration of an interface has the same parameters
 export interface DeclaredFeatures<Entity, Options> {}
 
 /** The options of a view that decide the requests and responses of a client, looked up by key. */
