@@ -14,7 +14,7 @@ import type { AnswerOf } from '../request/answer.ts';
 import type { Operation, OutputOperation, WriteOperation } from '../request/operation.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from '../visible/nesting.ts';
-import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
+import type { ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
 import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
