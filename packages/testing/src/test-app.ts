@@ -181,9 +181,10 @@ export class TestApp<Orm extends MikroORM = MikroORM, App extends FastifyInstanc
    * it, each record needs its tenant in the overrides, or gets a new one.
    *
    * @example
-   * const company = await shop.factory(Company).create();
-   * shop.setTenant(company.id);
-   * await shop.factory(Project).createMany(3);   // three projects of the company
+   * const shop = await testApp(() => fastify(), { entities: [Account, Product] });
+   * const owner = await shop.factory(Account).create();
+   * shop.setTenant(owner.id);
+   * await shop.factory(Product).createMany(3);   // three products of the owner
    */
   setTenant(tenant: TenantKey): void {
     this.#factories.tenant = tenant;
