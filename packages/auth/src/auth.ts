@@ -211,7 +211,8 @@ function usedHasher(app: FastifyInstance, model: AccountModel, options: Resolved
 /** Makes the codes for each purpose, and their senders. */
 function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes, store: Store) {
   const mails = new Mails(options.mailer ?? NO_MAILER);
-  app.addHook('onClose', () => mails.close());
+  app.addHook('preClose', async () => mails.beginClose());
+  app.addHook('onClose', () => mails.close(app.log));
   const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
   const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
   return {

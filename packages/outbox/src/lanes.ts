@@ -25,12 +25,11 @@ export function withLane(handler: EventHandler, lane: LaneName, given: LanePlace
 }
 
 /**
- * Returns the places of each lane. A lane without a handler has one place: its events count as delivered, as any event
- * without a handler does.
+ * Returns the places of each lane that this worker delivers. Events of an internal lane without a handler stay waiting,
+ * for a worker that has it.
  */
 export function lanePlaces(handlers: readonly EventHandler[], concurrency: number): Map<LaneName, LanePlaces> {
-  const lanes = new Map<LaneName, LanePlaces>(LANE_NAMES.map((name) => [name, { concurrency: 1 }]));
-  lanes.set('handlers', { concurrency });
+  const lanes = new Map<LaneName, LanePlaces>([['handlers', { concurrency }]]);
   for (const handler of handlers) {
     const [lane, given] = places.get(handler) ?? [];
     if (lane !== undefined) lanes.set(lane, given!);

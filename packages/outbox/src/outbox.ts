@@ -24,7 +24,8 @@ const EVENTS = eventsFeature(storeWrites);
  * kind of write. Its payload is the record as the view's `retrieve` shows it by default. Fields outside the read shape
  * are never included.
  *
- * With `handlers`, a worker runs in this process while the application runs. See `startOutbox()`.
+ * With `handlers`, a worker runs in this process while the application runs. It stops when the application begins to
+ * close. See `startOutbox()`.
  *
  * @throws ImproperlyConfigured if the ORM has no transactions or no `OutboxEvent`
  * @example
@@ -43,10 +44,15 @@ export const outbox = fp(
     if (handlers === undefined) return checkStoringOnly(options);
     const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });
     let worker: OutboxWorker | undefined;
+    let stopping: Promise<void> | undefined;
     app.addHook('onReady', async () => {
       worker = start();
     });
-    app.addHook('onClose', () => worker?.stop());
+    // The time limit of the stop begins with the close, beside the requests in flight and the hooks of other plugins.
+    app.addHook('preClose', async () => {
+      stopping = worker?.stop();
+    });
+    app.addHook('onClose', () => stopping);
   },
   { name: '@viewset/outbox', fastify: '5.x', dependencies: ['@viewset/core'] },
 );

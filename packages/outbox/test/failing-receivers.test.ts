@@ -65,20 +65,26 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
 
   t.test('receivers that hang use only their share of the places, and delay neither others nor handlers', async (t) => {
     await orm.schema.clear();
-    const { address, got } = await receiver(t, (path) => (path === '/healthy' ? 204 : 'never'));
+    const { address, got } = await receiver(t, (path) => (path === '/healthy' || !isDown ? 204 : 'never'));
+    let isDown = false;
     await subscribe(address, [
       { id: 'hangs', owner: 'A' },
-      { id: 'hangs too', owner: 'A' },
+      { id: 'hangs too', owner: 'A', event_types: ['hangs.x'] },
       { id: 'healthy', owner: 'B' },
     ]);
     const own: string[] = [];
     // With one of 12 places free, the healthy receiver has its turn.
     const options = { concurrency: 12, concurrencyPerSubscription: 8, concurrencyPerOwner: 11, timeoutMs: 600_000 };
     const worker = work(t, options, { handlers: { own: ({ type }) => own.push(type) }, stopTimeoutMs: 1 });
+    // Once they have succeeded, they may use the places of a healthy subscription.
+    await emit({ em: em() }, 'hangs', {});
+    await emit({ em: em() }, 'hangs.x', {});
+    await until(async () => (await count({ type: DELIVERY, status: 'delivered' })) === 2);
+    isDown = true;
+    got.length = 0;
     for (let each = 0; each < 60; each++) {
       await emit({ em: em() }, each % 2 === 0 ? 'hangs.x' : 'hangs', {}, { subject: `S/${each}` });
     }
-    await em().nativeUpdate(WebhookSubscription, { id: 'hangs too' }, { event_types: ['hangs.x'] });
     await until(() => got.length >= 8);
     for (let each = 0; each < 5; each++) await emit({ em: em() }, 'healthy', {}, { subject: `T/${each}` });
     await emit({ em: em() }, 'own', {});
@@ -86,6 +92,61 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     t.ok(got.filter((path) => path === '/hangs').length <= 8, 'at most the share of a subscription');
     t.ok(got.filter((path) => path !== '/healthy').length <= 11, 'at most the share of an owner');
     await worker.stop();
+  });
+
+  t.test('many owners whose receivers hang leave places to healthy receivers and to new ones', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (path) => (path.startsWith('/hangs') ? 'never' : 204));
+    const hanging = Array.from({ length: 60 }, (_, place) => ({
+      id: `hangs${place}`,
+      event_types: ['x'],
+      // Forty of six owners, and twenty without one.
+      owner: place < 40 ? `H${place % 6}` : null,
+    }));
+    await subscribe(address, [...hanging, { id: 'healthy', owner: 'A' }, { id: 'new', owner: 'B' }]);
+    const worker = work(t, { timeoutMs: 600_000 });
+    await emit({ em: em() }, 'healthy', {});
+    await until(() => got.includes('/healthy'));
+    await until(async () => (await count({ status: 'waiting' })) === 0);
+    for (let each = 0; each < 10; each++) await emit({ em: em() }, 'x', {}, { subject: `S/${each}` });
+    await until(() => got.filter((path) => path.startsWith('/hangs')).length === 30);
+    for (let each = 0; each < 20; each++) await emit({ em: em() }, 'healthy', {}, { subject: `T/${each}` });
+    await until(() => got.filter((path) => path === '/healthy').length === 21);
+    t.equal(got.filter((path) => path.startsWith('/hangs')).length, 30, 'three quarters of the places, one each');
+    t.equal(new Set(got.filter((path) => path.startsWith('/hangs'))).size, 30);
+    await worker.stop();
+  });
+
+  t.test('subscriptions that fail take half of the places at most, also those without an owner', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, (path) => (path.startsWith('/hangs') ? 'never' : 204));
+    const ids = Array.from({ length: 10 }, (_, place) => `hangs${place}`);
+    const hanging = ids.map((id) => ({ id, event_types: ['x'] }));
+    await subscribe(address, [...hanging, { id: 'new', event_types: ['new'] }]);
+    const worker = work(t, { timeoutMs: 1000, restAfter: 1000, concurrency: 8 });
+    for (let each = 0; each < 100; each++) await emit({ em: em() }, 'x', {}, { subject: `S/${each}` });
+    const failed = async () => (await em().findAll(WebhookSubscription)).filter(({ failures }) => failures > 0).length;
+    await until(async () => (await failed()) === 10);
+    const before = got.length;
+    await until(() => got.length >= before + 4);
+    await emit({ em: em() }, 'new', {});
+    await until(() => got.includes('/new'));
+    t.pass('a subscription that nothing is known of has a place');
+    await worker.stop();
+  });
+
+  t.test('a stop aborts requests at once, and they are sent again', async (t) => {
+    await orm.schema.clear();
+    const { address, got } = await receiver(t, () => 'never');
+    await subscribe(address, [{ id: 'hangs' }]);
+    const worker = work(t, {}, { stopTimeoutMs: 600_000 });
+    await emit({ em: em() }, 'hangs', {});
+    await until(() => got.length === 1);
+    await worker.stop();
+    t.match(await find('hangs'), { failures: 0, failing_since: null });
+    t.equal(await count({ type: DELIVERY, status: 'waiting', attempts: 0, lease: null }), 1);
+    work(t, {}, { stopTimeoutMs: 1 });
+    await until(() => got.length === 2);
   });
 
   t.test('a stop does not count as a failure of the receiver that it interrupts', async (t) => {
@@ -162,6 +223,44 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
       'other owners get the event "dead" only',
     );
   });
+
+  for (const [name, status, change, expected] of [
+    ['a failure of the old URL', 500, { url: '/new' }, { is_enabled: true, failures: 0, failing_since: null }],
+    ['a 410 of the old URL', 410, { url: '/new' }, { is_enabled: true, failures: 0, failing_since: null }],
+    [
+      'a failure from before the subscription was enabled again',
+      500,
+      { is_enabled: true },
+      { is_enabled: true, failures: 0, failing_since: null, disabled_reason: null },
+    ],
+  ] as const) {
+    t.test(`${name} does not count once the owner has changed the subscription`, async (t) => {
+      await orm.schema.clear();
+      const app = await testApp(t, orm, [new Router().register('webhooks', Webhooks)]);
+      const headers = { 'x-user': 'Ada' };
+      let id = '';
+      const server = fastify();
+      server.post('/*', async (request, reply) => {
+        if (request.url === '/new') return reply.code(204).send();
+        const { url, ...rest }: { url?: string; is_enabled?: boolean } = change;
+        if (rest.is_enabled) await em().nativeUpdate(WebhookSubscription, { id }, { is_enabled: false });
+        const payload = { ...rest, ...(url && { url: address + url }) };
+        const changed = await app.inject({ method: 'PATCH', url: `/webhooks/${id}`, payload, headers });
+        t.equal(changed.statusCode, 200);
+        return reply.code(status).send();
+      });
+      const address = await server.listen({ port: 0, host: '127.0.0.1' });
+      t.teardown(() => server.close());
+      const payload = { url: `${address}/old`, event_types: ['a'] };
+      id = (await app.inject({ method: 'POST', url: '/webhooks', payload, headers })).json().id;
+      const failing_since = new Date(Date.now() - 6 * 24 * HOUR_MS);
+      await em().nativeUpdate(WebhookSubscription, { id }, { failures: 40, failing_since });
+      work(t, {}, { maxAttempts: 1 });
+      await emit({ em: em() }, 'a', {});
+      await until(async () => (await count({ type: DELIVERY, status: { $in: ['dead', 'delivered'] } })) === 1);
+      t.match(await find(id), expected);
+    });
+  }
 
   t.test('what waits for a subscription that is disabled is not lost', async (t) => {
     await orm.schema.clear();

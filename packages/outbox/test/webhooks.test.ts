@@ -22,8 +22,9 @@ import {
   WebhookSubscription,
   WebhookViewSet,
 } from '../src/index.ts';
-import { isPublic, lookupPublic, urlProblem } from '../src/webhooks/public-address.ts';
+import { isPublic, PublicLookup, urlProblem } from '../src/webhooks/public-address.ts';
 import { post } from '../src/webhooks/post.ts';
+import { nameServer } from './support/name-server.ts';
 import { until } from './support/until.ts';
 import { withOutbox } from './support/with-outbox.ts';
 
@@ -387,18 +388,18 @@ t.test('a name that resolves to a private address is rejected at every connectio
   const sent = { headers: {}, body: '{}', timeoutMs: 5000, signal, isDevelopment: false };
   // Rebinding: the name was public when the webhook was made, and is not any more.
   let answer = '93.184.216.34';
-  t.intercept(dns, 'lookup', {
-    value: ((_host: string, _options: object, done: (error: null, addresses: unknown) => void) =>
-      done(null, [
-        { address: '93.184.216.34', family: 4 },
-        { address: answer, family: 4 },
-      ])) as never,
-  });
-  const looked = () =>
+  await nameServer(t, (host) => (host === 'rebound.example' ? ['93.184.216.34', answer] : []));
+  const find = (host: string, all = true) =>
     new Promise((resolve) =>
-      lookupPublic('rebound.example', { all: true }, (error, addresses) => resolve(error?.message ?? addresses)),
+      new PublicLookup().lookup(host, { all }, (error, addresses) => resolve(error?.message ?? addresses)),
     );
-  t.match(await looked(), [{ address: '93.184.216.34' }, { address: '93.184.216.34' }]);
+  const looked = () => find('rebound.example');
+  t.strictSame(await looked(), [
+    { address: '93.184.216.34', family: 4 },
+    { address: '93.184.216.34', family: 4 },
+  ]);
+  t.equal(await find('rebound.example', false), '93.184.216.34');
+  t.match(await find('absent.example'), /ENODATA absent.example/);
   answer = '127.0.0.1';
   t.equal(await looked(), 'rebound.example is no public address', 'one of several is enough');
   await t.rejects(
@@ -408,6 +409,29 @@ t.test('a name that resolves to a private address is rejected at every connectio
   await t.rejects(post({ ...sent, url: `https://127.0.0.1:${port}/hook` }), /must lead to a public address/);
   await t.rejects(post({ ...sent, url: `http://rebound.example:${port}/hook` }), /must begin with https/);
   t.strictSame(got, []);
+});
+
+t.test('a lookup waits for no other, and ends with its request', async (t) => {
+  t.intercept(dns, 'lookup', {
+    value: (() => {
+      throw new Error('the thread pool is shared');
+    }) as never,
+  });
+  const { queried } = await nameServer(t, (host) => (host.endsWith('silent.example') ? undefined : ['10.0.0.1']));
+  const abort = new AbortController();
+  const sent = { headers: {}, body: '{}', timeoutMs: 600_000, signal: abort.signal, isDevelopment: false };
+  const silent = Array.from({ length: 50 }, (_, place) => post({ ...sent, url: `https://${place}.silent.example/` }));
+  const all = Promise.allSettled(silent);
+  await until(() => new Set(queried).size === 50);
+  await t.rejects(post({ ...sent, url: 'https://other.example/' }), /other.example is no public address/);
+  abort.abort(new Error('stopped'));
+  for (const result of await all) t.match(result, { status: 'rejected', reason: { message: 'stopped' } });
+  const looked = new Promise((resolve) => {
+    const names = new PublicLookup();
+    names.lookup('one.silent.example', { all: true }, (error) => resolve(error?.code));
+    names.cancel();
+  });
+  t.equal(await looked, 'ECANCELLED');
 });
 
 t.test('a receiver that does not respond in time has failed', async (t) => {

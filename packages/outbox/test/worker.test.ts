@@ -1,5 +1,6 @@
 /** Workers: each event is delivered at least once, by one worker at a time, and in the order of its subject. */
-import { LockMode, type MikroORM } from '@mikro-orm/core';
+import { type EntityManager, LockMode, type MikroORM } from '@mikro-orm/core';
+import type { EntityManager as SqlEntityManager } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,17 @@ import {
   skipPostgreSql,
 } from '../../core/test/support/databases.ts';
 import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
-import { emit, type HandledEvent, OutboxEvent, startOutbox, type WorkerOptions } from '../src/index.ts';
+import {
+  emit,
+  type EventHandler,
+  type HandledEvent,
+  OutboxEvent,
+  startOutbox,
+  type WorkerOptions,
+} from '../src/index.ts';
+import { withLane } from '../src/lanes.ts';
+import { resolveWorkerOptions } from '../src/worker/options.ts';
+import { RELEASE_MS } from '../src/worker/worker.ts';
 import { until } from './support/until.ts';
 import { withOutbox } from './support/with-outbox.ts';
 
@@ -40,6 +51,25 @@ function breakForks(t: Test, { em }: MikroORM, isBroken: () => boolean): void {
     return fork(options);
   };
   t.teardown(() => Reflect.deleteProperty(em, 'fork'));
+}
+
+/** Calls a function with each fork of an entity manager, which may replace its methods. */
+function changeForks(t: Test, { em }: MikroORM, change: (fork: EntityManager) => void): void {
+  const fork = em.fork.bind(em);
+  em.fork = (options) => {
+    const made = fork(options);
+    change(made);
+    return made;
+  };
+  t.teardown(() => Reflect.deleteProperty(em, 'fork'));
+}
+
+/** Makes each query of further forks wait for ever, as on a connection that nobody answers. */
+function hangForks(t: Test, orm: MikroORM): void {
+  const hang = (): Promise<never> => new Promise(() => {});
+  changeForks(t, orm, (fork) => {
+    Object.assign(fork, { find: hang, nativeUpdate: hang, nativeDelete: hang, transactional: hang });
+  });
 }
 
 forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, database) => {
@@ -455,6 +485,172 @@ forEachDatabase(t, { entities, orm: { pool: { max: 8 } } }, async (t, orm, datab
     await until(() => isCalled);
     await worker.stop();
     t.match(await em().find(OutboxEvent, {}), [{ status: 'waiting', attempts: 0, lease: null, last_error: null }]);
+  });
+
+  t.test('a stop ends although the database does not respond, and aborts the signals', async (t) => {
+    await orm.schema.clear();
+    const warned: string[] = [];
+    const log = { error: () => {}, warn: (_: object, message: string) => warned.push(message) };
+    let isAborted = false;
+    const called = Promise.withResolvers<void>();
+    const worker = work(t, {
+      pollMs: 20,
+      stopTimeoutMs: 50,
+      log,
+      handlers: {
+        stuck: (_event, { signal }) => {
+          signal.addEventListener('abort', () => (isAborted = true));
+          called.resolve();
+          return new Promise(() => {});
+        },
+      },
+    });
+    await emit({ em: em() }, 'stuck', {});
+    await called.promise;
+    hangForks(t, orm);
+    await sleep(100);
+    await worker.stop();
+    t.ok(isAborted);
+    t.match(warned, [/handlers did not end/, /the database did not respond before the stop/]);
+  });
+
+  t.test('an application closes although another transaction locks the events', async (t) => {
+    // Only PostgreSQL waits for the lock of a table, for as long as it takes.
+    if (database !== 'postgresql') return;
+    await orm.schema.clear();
+    const handlers = { x: () => {} };
+    const app = await testApp(t, orm, [], { before: withOutbox({ pollMs: 20, stopTimeoutMs: 50, handlers }) });
+    const sql = () => em() as unknown as SqlEntityManager;
+    const other = sql();
+    await other.begin();
+    await other.execute('lock table outbox_event in access exclusive mode');
+    await until(async () => (await sql().execute('select 1 from pg_locks where not granted')).length > 0);
+    await app.close();
+    await other.rollback();
+  });
+
+  t.test('the time limit of a stop leaves a second of the five that a process has', async (t) => {
+    const { stopTimeoutMs } = resolveWorkerOptions('test', { handlers: {} });
+    t.ok(stopTimeoutMs + RELEASE_MS <= 4000);
+  });
+
+  t.test('events of an internal lane wait until a worker has its handler', async (t) => {
+    await orm.schema.clear();
+    const row = { payload: {}, created_at: new Date(), due_at: new Date(), attempts: 0, status: 'waiting' } as const;
+    await em().insertMany(OutboxEvent, [
+      { id: 'a', ...row, type: '~webhook.fan-out', lane: 'fan-out' },
+      { id: 'b', ...row, type: '~webhook.delivery', lane: 'deliveries' },
+      { id: 'c', ...row, type: 'c', lane: 'handlers' },
+    ]);
+    // An old process, from before the release with webhooks.
+    const old = work(t, { pollMs: 10 });
+    await until(async () => (await statuses())[2] === 'delivered');
+    await emit({ em: em() }, 'd', {});
+    await until(async () => (await em().count(OutboxEvent, { status: 'delivered' })) === 2);
+    await old.stop();
+    const waiting = await em().find(OutboxEvent, { status: 'waiting' }, { orderBy: { id: 1 } });
+    t.match(waiting, [
+      { id: 'a', attempts: 0, lease: null },
+      { id: 'b', attempts: 0, lease: null },
+    ]);
+    const got: string[] = [];
+    const note: EventHandler = ({ type }) => got.push(type);
+    work(t, {
+      handlers: {
+        '~webhook.fan-out': withLane(note, 'fan-out', { concurrency: 1 }),
+        '~webhook.delivery': withLane(({ type }) => got.push(type), 'deliveries', { concurrency: 1 }),
+      },
+    });
+    await until(() => got.length === 2);
+    t.strictSame(got.toSorted(), ['~webhook.delivery', '~webhook.fan-out']);
+  });
+
+  t.test('more subjects than one query may have are delivered', async (t) => {
+    await orm.schema.clear();
+    const rows = Array.from({ length: 3000 }, (_, place) => ({ ...rowsOf('S', 1, 'x')[0]!, id: `s${10_000 + place}` }));
+    await em().insertMany(
+      OutboxEvent,
+      rows.map((row) => ({ ...row, subject: row.id })),
+    );
+    let count = 0;
+    const errors: unknown[] = [];
+    const log = { warn: () => {}, error: (details: object) => errors.push(details) };
+    work(t, { concurrency: 100, log, handlers: { x: () => count++ } });
+    await until(async () => (await em().count(OutboxEvent, { status: 'waiting' })) === 0);
+    t.equal(count, 3000);
+    t.strictSame(errors, []);
+  });
+
+  t.test('a claim that fails releases what it took', async (t) => {
+    await orm.schema.clear();
+    for (let each = 0; each < 3; each++) await emit({ em: em() }, 'x', {}, { subject: 'one' });
+    let failures = 0;
+    // The query after the head was taken is the first that reads payloads.
+    changeForks(t, orm, (fork) => {
+      const find = fork.find.bind(fork) as (...given: unknown[]) => Promise<never[]>;
+      fork.find = ((entity: unknown, where: unknown, options: { fields?: unknown }) => {
+        if (options.fields !== undefined || failures > 0) return find(entity, where, options);
+        failures++;
+        return Promise.reject(new Error('the database is down'));
+      }) as never;
+    });
+    let count = 0;
+    work(t, { leaseMs: 600_000, handlers: { x: () => count++ } });
+    await until(() => count === 3);
+    t.equal(failures, 1);
+  });
+
+  t.test('a worker takes a bounded number of events, because each has its payload', async (t) => {
+    await orm.schema.clear();
+    for (let each = 0; each < 60; each++) await em().insertMany(OutboxEvent, rowsOf(`S${100 + each}`, 50, 'x'));
+    const open = Promise.withResolvers<void>();
+    let running = 0;
+    const worker = work(t, { concurrency: 60, handlers: { x: () => (running++, open.promise) } });
+    await until(() => running === 60);
+    const leased = await em().count(OutboxEvent, { lease: { $ne: null } });
+    t.ok(leased <= 1000, `${leased} events at a time`);
+    open.resolve();
+    await worker.stop();
+  });
+
+  t.test('subjects that wait for a retry make no query longer without end', async (t) => {
+    await orm.schema.clear();
+    const rows = rowsOf('x', 1500, 'x').map((row) => ({ ...row, subject: row.id }));
+    await em().insertMany(OutboxEvent, rows);
+    let longest = 0;
+    changeForks(t, orm, (fork) => {
+      const find = fork.find.bind(fork) as (...given: unknown[]) => Promise<never[]>;
+      fork.find = ((entity: unknown, where: object, options: object) => {
+        const [, list = ''] = /"subject":\{"\$nin":\[([^\]]*)/.exec(JSON.stringify(where)) ?? [];
+        longest = Math.max(longest, list.split(',').length);
+        return find(entity, where, options);
+      }) as never;
+    });
+    const x = () => {
+      throw new Error('again');
+    };
+    work(t, { concurrency: 50, pollMs: 600_000, backoffMs: 600_000, handlers: { x } });
+    await until(async () => (await em().count(OutboxEvent, { attempts: 1 })) === 1500);
+    t.ok(longest > 100 && longest <= 1500 - 50, `${longest} subjects in a list`);
+  });
+
+  t.test('delivered events are deleted in batches', async (t) => {
+    await orm.schema.clear();
+    const delivered_at = new Date(Date.now() - 60_000);
+    const rows = rowsOf('x', 1200, 'x').map((row) => ({ ...row, status: 'delivered' as const, delivered_at }));
+    await em().insertMany(OutboxEvent, rows);
+    const deleted: number[] = [];
+    changeForks(t, orm, (fork) => {
+      const nativeDelete = fork.nativeDelete.bind(fork) as (...given: unknown[]) => Promise<number>;
+      fork.nativeDelete = (async (...given: unknown[]) => {
+        const count = await nativeDelete(...given);
+        deleted.push(count);
+        return count;
+      }) as never;
+    });
+    work(t, { keepDeliveredMs: 30_000 });
+    await until(async () => (await em().count(OutboxEvent)) === 0);
+    t.strictSame(deleted, [500, 500, 200]);
   });
 
   t.test('delivered events are deleted after a time; others stay', async (t) => {

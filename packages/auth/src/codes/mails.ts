@@ -1,11 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '@viewset/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { EmailSender, EmailText } from './email-sender.ts';
 
 /** The client gets an answer within ten seconds, whatever the sender does. */
 const SEND_TIMEOUT_MS = 9_000;
+
+/** How long a closing application waits for its mails, from the start of the last one. It has five seconds to exit. */
+const CLOSE_TIMEOUT_MS = 3000;
+/** The least time that a mailer has to close. */
+const MAILER_CLOSE_MS = 1000;
 
 /** The time that a mail waits after the answer: from, and below. */
 const DELAY_MS = [10, 100] as const;
@@ -14,15 +19,21 @@ const DELAY_MS = [10, 100] as const;
 export class Mails {
   readonly #mailer: EmailSender;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #closed = new AbortController();
+  readonly #closeTimeoutMs: number;
+  /** The time of the last mail after an answer, or of `beginClose()`. */
+  #lastBegun = 0;
 
-  constructor(mailer: EmailSender) {
+  constructor(mailer: EmailSender, closeTimeoutMs = CLOSE_TIMEOUT_MS) {
     this.#mailer = mailer;
+    this.#closeTimeoutMs = closeTimeoutMs;
   }
 
   /** Throws ServiceUnavailable if the mailer throws or takes too long. */
   async send(recipient: string, { subject, content, isHtml }: EmailText): Promise<void> {
     try {
-      await withinTime(this.#mailer.send(recipient, subject, content, isHtml ?? false));
+      this.#closed.signal.throwIfAborted();
+      await withinTime(this.#mailer.send(recipient, subject, content, isHtml ?? false), this.#closed.signal);
     } catch (cause) {
       throw new ServiceUnavailable('The e-mail could not be sent; try again later', { cause });
     }
@@ -42,6 +53,7 @@ export class Mails {
   }
 
   #run(request: FastifyRequest, step: Promise<void>): void {
+    this.#lastBegun = performance.now();
     const sending = step.catch((error: unknown) => {
       request.log.error({ err: error }, 'a mail could not be sent');
     });
@@ -49,22 +61,47 @@ export class Mails {
     void sending.then(() => this.#underWay.delete(sending));
   }
 
-  /** Waits for the mails that are under way, and closes the mailer. */
-  async close(): Promise<void> {
-    await Promise.all(this.#underWay);
-    await this.#mailer.close?.();
+  /** Starts the time limit of `close()`. Requests in flight may still send mails, which move the limit. */
+  beginClose(): void {
+    this.#lastBegun = performance.now();
+  }
+
+  /** Waits for the mails that are under way, up to the time limit. Cancels the others, and closes the mailer. */
+  async close(log: FastifyBaseLogger): Promise<void> {
+    const end = this.#lastBegun + this.#closeTimeoutMs;
+    if (!(await isInTime(Promise.all(this.#underWay), end - performance.now()))) {
+      log.warn({ mails: this.#underWay.size }, 'mails were not sent before the application closed');
+    }
+    this.#closed.abort(new Error('the application has closed'));
+    const closing = Promise.resolve(this.#mailer.close?.());
+    const restMs = Math.max(end - performance.now(), MAILER_CLOSE_MS);
+    if (!(await isInTime(closing, restMs))) log.warn({}, 'the mailer did not close in time');
   }
 }
 
-async function withinTime(sending: Promise<void>): Promise<void> {
-  const timer = new AbortController();
-  const timeout = sleep(SEND_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`The mail was not accepted within ${SEND_TIMEOUT_MS} ms`);
-  });
+/** Waits for a promise up to a time limit. Returns false after the limit. */
+async function isInTime(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const over = Promise.withResolvers<false>();
+  const timer = setTimeout(over.resolve, limitMs, false);
   try {
-    await Promise.race([sending, timeout]);
+    return await Promise.race([promise.then(() => true), over.promise]);
   } finally {
-    timer.abort();
-    timeout.catch(() => {});
+    clearTimeout(timer);
+  }
+}
+
+/** Throws after the time limit of a mail, or when the application has closed. */
+async function withinTime(sending: Promise<void>, closed: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    over.reject(new Error(`The mail was not accepted within ${SEND_TIMEOUT_MS} ms`));
+  }, SEND_TIMEOUT_MS);
+  const cancel = (): void => over.reject(closed.reason as Error);
+  closed.addEventListener('abort', cancel, { once: true });
+  try {
+    await Promise.race([sending, over.promise]);
+  } finally {
+    clearTimeout(timer);
+    closed.removeEventListener('abort', cancel);
   }
 }

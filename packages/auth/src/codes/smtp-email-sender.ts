@@ -30,6 +30,7 @@ export class SmtpEmailSender implements EmailSender {
   readonly #transport: ReturnType<typeof createTransport>;
   readonly #from: string;
   readonly #timeoutMs: number;
+  #closing = new AbortController();
 
   /** Throws ImproperlyConfigured for a URL that is not for SMTP, or an empty sender. */
   constructor(options: SmtpOptions) {
@@ -67,11 +68,14 @@ export class SmtpEmailSender implements EmailSender {
       to: { name: '', address: recipient },
       subject,
       [isHtml ? 'html' : 'text']: content,
-      signal: AbortSignal.timeout(this.#timeoutMs),
+      signal: AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closing.signal]),
     });
   }
 
+  /** Cancels the mails that are under way, so that none of their connections keeps the process alive. */
   close(): void {
+    this.#closing.abort(new Error('the sender of mails was closed'));
+    this.#closing = new AbortController();
     this.#transport.close();
   }
 }

@@ -31,7 +31,7 @@ export function deliveryOf(event: HandledEvent, { id: share, owner, rests_until:
     event: { id, type, payload, created_at: created_at.toISOString() },
   };
   return {
-    id: deliveryId(id, share),
+    id: derivedId(id, share),
     type: DELIVERY,
     subject: subject === null ? undefined : `${share} ${subject}`,
     payload: delivered,
@@ -41,13 +41,8 @@ export function deliveryOf(event: HandledEvent, { id: share, owner, rests_until:
   };
 }
 
-/** The id of the delivery of an event to a subscription. It is derived from both. */
-export function deliveryId(event: string, subscription: string): string {
-  return derivedId(event, subscription);
-}
-
-/** Derives an id that sorts like the event's. */
-function derivedId(event: string, name: string): string {
+/** Derives an id that sorts like the event's, for its fan-out or for its delivery to a subscription. */
+export function derivedId(event: string, name: string): string {
   const hex = event.replaceAll('-', '');
   const rest = createHash('sha256').update(`${event} ${name}`).digest();
   return uuid(hex.slice(0, 12), hex.slice(13, 16), rest);

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { lookupPublic, urlProblem } from './public-address.ts';
+import { PublicLookup, urlProblem } from './public-address.ts';
 
 /** A POST to an address that a user has chosen. */
 export interface Post {
@@ -40,7 +40,8 @@ export async function post(options: Post): Promise<PostResponse> {
   if (problem !== undefined) throw new Error(`the URL ${problem}`);
   signal.throwIfAborted();
   // Node does not look up a host that is an IP address, so `urlProblem` has checked it.
-  const request = open(new URL(text), options);
+  const names = isDevelopment ? undefined : new PublicLookup();
+  const request = open(new URL(text), options, names);
   const { promise, resolve, reject } = Promise.withResolvers<PostResponse>();
   const timer = setTimeout(() => reject(new Error(`no complete response within ${timeoutMs} ms`)), timeoutMs);
   const cancel = (): void => reject(signal.reason as Error);
@@ -56,17 +57,18 @@ export async function post(options: Post): Promise<PostResponse> {
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', cancel);
+    names?.cancel();
     request.destroy();
   }
 }
 
-function open(url: URL, { headers, body, isDevelopment }: Post): ClientRequest {
+function open(url: URL, { headers, body }: Post, names: PublicLookup | undefined): ClientRequest {
   return (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
     // No connection is reused, so every request looks up and checks the address.
     agent: false,
-    ...(!isDevelopment && { lookup: lookupPublic }),
+    ...(names && { lookup: names.lookup }),
   });
 }
 

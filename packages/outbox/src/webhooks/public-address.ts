@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import dns from 'node:dns';
+import dns, { type LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 
 /** The error for an address that a webhook may not use. */
@@ -45,15 +46,51 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/^\[|\]$/g, '');
 }
 
+/** How long the first query of a lookup waits for a response, in milliseconds. The second one waits for twice as long. */
+const DNS_TIMEOUT_MS = 2000;
+const DNS_TRIES = 2;
+
 /**
- * Looks up the host for a connection, and rejects it if any of its addresses is not public. The connection uses the
+ * The lookup of the host of one request. It rejects a host if any of its addresses is not public. The connection uses the
  * addresses that were checked, so changing the DNS record in between has no effect.
+ *
+ * It queries the name servers of the process (`dns.getServers()`), and nothing else: no `/etc/hosts`, no search domains.
+ * `dns.lookup` would wait in the thread pool, which the process also needs for its database and files, and which cannot
+ * be cancelled. Here each lookup has a socket, and waits for no other.
  */
-export const lookupPublic: LookupFunction = (host, options, done) => {
-  dns.lookup(host, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return done(error, []);
-    if (!addresses.every(({ address }) => isPublic(address))) return done(new PrivateAddress(host), []);
-    if (options.all === true) return done(null, addresses);
-    done(null, addresses[0]!.address, addresses[0]!.family);
-  });
-};
+export class PublicLookup {
+  readonly #resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+
+  constructor() {
+    // `dns.setServers()` replaces the functions of the module, so an imported `getServers` would be out of date.
+    this.#resolver.setServers(dns.getServers());
+  }
+
+  /** The option `lookup` of a request. */
+  readonly lookup: LookupFunction = (host, options, done) => {
+    this.#find(host).then(
+      (addresses) => {
+        if (options.all === true) done(null, addresses);
+        else done(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      (error: Error) => done(error, []),
+    );
+  };
+
+  /** Ends the lookup, if it still runs. */
+  cancel(): void {
+    this.#resolver.cancel();
+  }
+
+  /** Finds at least one address. IPv4 comes first; Node tries the others if it does not connect. */
+  async #find(host: string): Promise<LookupAddress[]> {
+    const results = await Promise.allSettled([this.#resolver.resolve4(host), this.#resolver.resolve6(host)]);
+    const addresses = results.flatMap((result, index) =>
+      result.status === 'fulfilled' ? result.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+    );
+    const failed = results.find((result) => result.status === 'rejected');
+    if (addresses.length === 0) throw failed?.reason ?? new Error(`${host} has no address`);
+    if (!addresses.every(({ address }) => isPublic(address))) throw new PrivateAddress(host);
+    return addresses;
+  }
+}

@@ -5,9 +5,10 @@ import type { OutboxEvent } from '../outbox-event.ts';
 import { type Finisher, warnOfLostLease } from './finisher.ts';
 import type { Head } from './first-waiting.ts';
 import { matches } from './handlers.ts';
-import { type Claim, type Leases, type Look, MAX_CLAIMED } from './leases.ts';
+import { type Claim, type ClaimResult, type Leases, MAX_CLAIMED } from './leases.ts';
 import type { ResolvedWorkerOptions } from './options.ts';
 import { PutOff, retryTimeOf, Undeliverable } from './retry-later.ts';
+import { type HealthChoice, ShareHealth } from './share-health.ts';
 import { within } from './within.ts';
 import { WorkerStopped } from './worker-stopped.ts';
 
@@ -22,12 +23,16 @@ const CANDIDATES_PER_PLACE = 4;
 const MAX_AHEAD = 8;
 /** After this time the worker gives back the subjects that it took ahead, in milliseconds. */
 const AHEAD_MS = 50;
-/** The most subjects that are left out of a round. */
-const MAX_SERVED = 1000;
+/** The most subjects that are left out of a round, and the most that no look reads before their retry. */
+const MAX_SKIPPED = 1000;
+/** The most events that running deliveries have in memory, and those that were taken ahead. A payload may be large. */
+const MAX_EVENTS = 1000;
 
 /** The events of one subject that are being delivered. */
 interface Delivery {
   readonly claim: Claim;
+  /** When the handlers of the first event were called, in milliseconds since 1970. */
+  begunAt: number;
   /** Aborts the signal of the handlers of the current event. */
   abort: AbortController;
   leasedUntil: number;
@@ -58,8 +63,8 @@ export class Lane {
   readonly #places: LanePlaces;
   /** Deliveries whose handlers run. */
   readonly #running = new Set<Delivery>();
-  /** These, and those whose result is being stored, with what ends them. */
-  readonly #held = new Map<Delivery, Promise<void>>();
+  /** These, and those whose result is being stored. Each has a promise that resolves when the delivery has ended. */
+  readonly #leased = new Map<Delivery, Promise<void>>();
   /** Subjects that were taken ahead, and wait for a place for a moment. */
   #ready: Delivery[] = [];
   #readyTimer: NodeJS.Timeout | undefined;
@@ -69,6 +74,8 @@ export class Lane {
   readonly #served = new Set<string>();
   /** Subjects whose first event waits for a retry, with the time until which no look reads them. */
   readonly #putOff = new Map<string, number>();
+  /** Only in a lane whose shares have limits. */
+  readonly #health: ShareHealth | undefined;
   /** Timers that wake the lane for a retry that is due before its next regular look. */
   readonly #retries = new Set<NodeJS.Timeout>();
   readonly #run: Promise<void>;
@@ -80,6 +87,7 @@ export class Lane {
     this.#context = context;
     this.#name = name;
     this.#places = places;
+    if (places.perShare !== undefined) this.#health = new ShareHealth(places.concurrency);
     this.#run = this.#loop();
   }
 
@@ -88,7 +96,7 @@ export class Lane {
     this.#wake();
   }
 
-  /** Takes no more events. Resolves when the last look is done. */
+  /** Takes no more events. Resolves when the last look is done, which may never happen if the database hangs. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.wake();
@@ -99,7 +107,7 @@ export class Lane {
 
   /** Resolves when all deliveries are stored. */
   async idle(): Promise<void> {
-    await Promise.all(this.#held.values());
+    await Promise.all(this.#leased.values());
   }
 
   abortAll(reason: Error): void {
@@ -108,14 +116,14 @@ export class Lane {
 
   /** Resolves when the results of all handlers that have ended are stored. */
   async stored(): Promise<void> {
-    const ended = [...this.#held].filter(([delivery]) => !this.#running.has(delivery));
+    const ended = [...this.#leased].filter(([delivery]) => !this.#running.has(delivery));
     await Promise.all(ended.map(([, done]) => done));
   }
 
   /** Extends the leases of all deliveries, and aborts deliveries whose lease has ended. */
   async extendLeases(): Promise<void> {
     const { leases, options } = this.#context;
-    const deliveries = [...this.#held.keys()];
+    const deliveries = [...this.#leased.keys()];
     if (deliveries.length === 0) return;
     try {
       const kept = deliveries.filter((each) => !this.#isLost(each));
@@ -123,23 +131,29 @@ export class Lane {
       // A lease that ended in the meantime may belong to another worker by now.
       for (const each of kept) if (!this.#isLost(each)) each.leasedUntil = end;
     } catch (err) {
+      if (leases.isClosed) return;
       options.log.error({ err }, 'the outbox could not extend its leases');
     }
     for (const each of deliveries) this.#isLost(each);
   }
 
   async #loop(): Promise<void> {
-    const { pollMs, log } = this.#context.options;
+    const { leases, options } = this.#context;
+    const { pollMs, log } = options;
     let failures = 0;
     while (!this.#isStopped) {
-      let look: Look = { claims: [], isBarred: false, isFull: false };
+      let look: ClaimResult = { claims: [], isBarred: false, isFull: false };
       this.#isWoken = false;
       try {
         look = await this.#look();
         failures = 0;
       } catch (err) {
+        // `stop()` has logged that the database did not respond.
+        if (leases.isClosed) return;
         log.error({ err }, 'the outbox could not look for events');
         failures += 1;
+        // A smaller claim may be within the limits of the database.
+        this.#ahead = 1;
         // The worker looks again soon anyway; if the database is down, it must not retry at once.
         this.#isWoken = false;
       }
@@ -162,32 +176,41 @@ export class Lane {
   }
 
   /** Starts deliveries for as many subjects as there are places. */
-  async #look(): Promise<Look> {
+  async #look(): Promise<ClaimResult> {
     if (this.#free <= 0 || this.#ready.length > 0) return { claims: [], isBarred: false, isFull: false };
     const wanted = this.#free * this.#ahead;
     const { options, leases } = this.#context;
     const leasedUntil = Date.now() + options.leaseMs;
+    const health = this.#healthChoice();
     const look = await leases.claim({
       lane: this.#name,
       candidates: wanted * CANDIDATES_PER_PLACE,
-      heldSubjects: this.#heldSubjects(),
-      fullShares: this.#full('share', this.#places.perShare),
+      perSubject: Math.max(1, Math.min(MAX_CLAIMED, Math.floor(MAX_EVENTS / (this.#places.concurrency * this.#ahead)))),
+      skippedSubjects: this.#skippedSubjects(),
+      fullShares: [...this.#full('share', this.#places.perShare), ...(health?.excluded ?? [])],
+      onlyShares: health?.only,
       fullOwners: this.#full('share_owner', this.#places.perOwner),
       choose: (heads) => this.#choose(heads, wanted),
     });
     for (const claim of look.claims) this.#start(claim, leasedUntil);
     // The places of shares are counted when a delivery begins, so they cannot be taken ahead.
-    if (look.isFull && this.#places.perShare === undefined) this.#ahead = Math.min(MAX_AHEAD, this.#ahead * 2);
+    const isAhead = look.isFull && this.#places.perShare === undefined;
+    this.#ahead = isAhead ? Math.min(MAX_AHEAD, this.#ahead * 2) : 1;
     if (look.isFull || look.claims.length >= wanted || this.#served.size === 0) return look;
     this.#served.clear();
     return { ...look, isFull: true };
   }
 
-  #heldSubjects(): string[] {
+  #skippedSubjects(): string[] {
     const now = Date.now();
     for (const [subject, until] of this.#putOff) if (until <= now) this.#putOff.delete(subject);
-    const held = [...this.#held.keys()].flatMap(({ claim }) => claim.events[0]!.subject ?? []);
-    return [...new Set([...held, ...this.#putOff.keys(), ...this.#served])];
+    const leased = [...this.#leased.keys()].flatMap(({ claim }) => claim.events[0]!.subject ?? []);
+    return [...new Set([...leased, ...this.#putOff.keys(), ...this.#served])];
+  }
+
+  #healthChoice(): HealthChoice | undefined {
+    const running = [...this.#running].map(({ claim, begunAt }) => ({ share: claim.events[0]!.share, begunAt }));
+    return this.#health?.choice(running);
   }
 
   /** Counts the places that are taken by each share, or owner of shares. */
@@ -205,11 +228,14 @@ export class Lane {
   #choose(heads: readonly Head[], most: number): Head[] {
     const { perShare = Infinity, perOwner = Infinity } = this.#places;
     const [shares, owners] = [this.#taken('share'), this.#taken('share_owner')];
+    const health = this.#healthChoice();
     const chosen: Head[] = [];
     for (const head of heads) {
       if (chosen.length === most) break;
       if ((shares.get(head.share ?? '') ?? 0) >= perShare) continue;
       if ((owners.get(head.share_owner ?? '') ?? 0) >= perOwner) continue;
+      if (typeof head.share === 'string' && health?.fits(head.share) === false) continue;
+      if (typeof head.share === 'string') health?.add(head.share);
       count(shares, head.share);
       count(owners, head.share_owner);
       chosen.push(head);
@@ -229,14 +255,15 @@ export class Lane {
 
   /** Begins the delivery of a claim, or keeps it for a moment if no place is free. */
   #start(claim: Claim, leasedUntil: number): void {
-    const delivery: Delivery = { claim, leasedUntil, abort: new AbortController() };
+    const delivery: Delivery = { claim, leasedUntil, begunAt: Date.now(), abort: new AbortController() };
     if (this.#free > 0) return this.#begin(delivery);
-    this.#held.set(delivery, Promise.resolve());
+    this.#leased.set(delivery, Promise.resolve());
     this.#ready.push(delivery);
     this.#readyTimer ??= setTimeout(() => void this.#giveBack(), AHEAD_MS);
   }
 
   #begin(delivery: Delivery): void {
+    delivery.begunAt = Date.now();
     this.#running.add(delivery);
     const done = this.#deliver(delivery)
       .catch((err: unknown) => {
@@ -247,10 +274,10 @@ export class Lane {
       })
       .finally(() => {
         this.#running.delete(delivery);
-        this.#held.delete(delivery);
+        this.#leased.delete(delivery);
         this.wake();
       });
-    this.#held.set(delivery, done);
+    this.#leased.set(delivery, done);
   }
 
   /** Gives the free places to the subjects that were taken ahead. */
@@ -277,15 +304,15 @@ export class Lane {
         'the outbox could not give events back; they come again after their lease',
       );
     }
-    for (const delivery of ready) this.#held.delete(delivery);
+    for (const delivery of ready) this.#leased.delete(delivery);
     this.wake();
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
     const { finished, failure, rest } = await this.#runHandlers(delivery);
     this.#running.delete(delivery);
-    const { events } = delivery.claim;
-    if (rest.length > 0 || events.length === MAX_CLAIMED) this.#endTurn(events[0]!.subject);
+    const { events, isCut } = delivery.claim;
+    if (rest.length > 0 || isCut) this.#endTurn(events[0]!.subject);
     this.#beginReady();
     this.wake();
     await Promise.all(finished);
@@ -298,7 +325,7 @@ export class Lane {
   }
 
   #endTurn(subject: string | null | undefined): void {
-    if (typeof subject === 'string' && this.#served.size < MAX_SERVED) this.#served.add(subject);
+    if (typeof subject === 'string' && this.#served.size < MAX_SKIPPED) this.#served.add(subject);
   }
 
   /** Calls the handlers of the events, in order, until one fails or the turn of the subject is over. */
@@ -312,7 +339,9 @@ export class Lane {
       if (this.#isStopped || isOver) return { finished, rest: events.slice(index) };
       try {
         await this.#handle(event, delivery);
+        this.#noteHealth(event, true);
       } catch (error) {
+        if (!isNoAttempt(error, delivery)) this.#noteHealth(event, false);
         return { finished, failure: { event, error }, rest: events.slice(index + 1) };
       }
       const stored = this.#context.finisher.finish(event);
@@ -321,6 +350,10 @@ export class Lane {
       finished.push(stored);
     }
     return { finished, rest: [] };
+  }
+
+  #noteHealth({ share }: OutboxEvent, isSuccess: boolean): void {
+    if (typeof share === 'string') this.#health?.note(share, isSuccess);
   }
 
   async #handle(event: OutboxEvent, delivery: Delivery): Promise<void> {
@@ -363,7 +396,9 @@ export class Lane {
 
   #wakeAt(dueMs: number, subject: string | null | undefined): void {
     const { pollMs } = this.#context.options;
-    if (typeof subject === 'string') this.#putOff.set(subject, Math.min(dueMs, Date.now() + pollMs));
+    if (typeof subject === 'string' && this.#putOff.size < MAX_SKIPPED) {
+      this.#putOff.set(subject, Math.min(dueMs, Date.now() + pollMs));
+    }
     // Node's timers may fire a millisecond early.
     const waitMs = Math.max(0, dueMs - Date.now()) + 2;
     if (waitMs >= pollMs || this.#isStopped) return;
@@ -389,4 +424,9 @@ export class Lane {
 
 function count(counts: Map<string, number>, value: string | null | undefined): void {
   if (typeof value === 'string') counts.set(value, (counts.get(value) ?? 0) + 1);
+}
+
+/** Tells if an error says nothing about the receiver: nothing was sent, or the worker has stopped. */
+function isNoAttempt(error: unknown, { abort }: Delivery): boolean {
+  return error instanceof PutOff || error instanceof Undeliverable || abort.signal.reason instanceof WorkerStopped;
 }

@@ -3,16 +3,18 @@ import { canSkipLocked } from '@viewset/core';
 import { randomUUID } from 'node:crypto';
 import type { LaneName } from '../lanes.ts';
 import { OutboxEvent, STORED } from '../outbox-event.ts';
-import { type FirstWaiting, firstWaitingOf, type Head } from './first-waiting.ts';
+import { type FirstWaiting, firstWaitingOf, type Head, type HeadSearch } from './first-waiting.ts';
 
-/** Events of one subject, in order, held by one worker. */
+/** Events of one subject, in order, leased by one worker. */
 export interface Claim {
   readonly lease: string;
   readonly events: readonly OutboxEvent[];
+  /** True if the subject has more events than a claim may have. */
+  readonly isCut: boolean;
 }
 
 /** The result of a look for events. */
-export interface Look {
+export interface ClaimResult {
   readonly claims: readonly Claim[];
   /** True if events are due that the worker could have taken, but another worker was faster or has locked them. */
   readonly isBarred: boolean;
@@ -25,19 +27,39 @@ export interface Wanted {
   readonly lane: LaneName;
   /** How many due heads to look at. */
   readonly candidates: number;
+  /** The most events of one subject to take. */
+  readonly perSubject: number;
   /** Subjects that cannot be taken now, such as those that this worker delivers. */
-  readonly heldSubjects: readonly string[];
+  readonly skippedSubjects: readonly string[];
   /** Shares and owners whose places are all taken. */
   readonly fullShares: readonly string[];
+  /** The only shares with free places; undefined: all others. */
+  readonly onlyShares: readonly string[] | undefined;
   readonly fullOwners: readonly string[];
   /** Chooses the heads to take. */
   readonly choose: (heads: readonly Head[]) => readonly Head[];
 }
 
+/** A claim that is under way. */
+interface Behind {
+  readonly lease: string;
+  readonly perSubject: number;
+  /** The ids of all events that the claim may have taken. */
+  readonly taken: string[];
+}
+
+interface Taking extends Omit<Behind, 'perSubject'> {
+  readonly search: HeadSearch;
+  readonly wanted: Wanted;
+  readonly found: readonly Head[];
+}
+
 /** The most events of one subject in a claim. */
 export const MAX_CLAIMED = 100;
-/** How long a subject waits whose later event another worker still holds, in milliseconds. */
-const HELD_MS = 100;
+/** How long a subject waits whose later event another worker still leases, in milliseconds. */
+const LEASED_ELSEWHERE_MS = 100;
+/** The most subjects of one query. SQLite refuses a compound query with more than 500 parts. */
+const SUBJECTS_PER_QUERY = 100;
 const WAITING = { status: 'waiting' } as const;
 
 /**
@@ -76,7 +98,7 @@ export class Leases {
    * Takes subjects whose first waiting event is due, and events without a subject. Of each subject it takes the first
    * waiting events. A later event never overtakes one that another worker holds or that waits for a retry.
    */
-  async claim(wanted: Wanted): Promise<Look> {
+  async claim(wanted: Wanted): Promise<ClaimResult> {
     const em = this.#fork();
     const lease = randomUUID();
     const search = { where: dueIn(wanted), limit: wanted.candidates };
@@ -84,22 +106,42 @@ export class Leases {
     const found = wanted.choose(due);
     const isFull = due.length === wanted.candidates;
     if (found.length === 0) return { claims: [], isBarred: false, isFull };
-    const taken = await (this.#skipsLocked
-      ? em.transactional(async (within) => {
-          const options = { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE };
-          const unlocked = wanted.choose(await this.#first.findHeads(within, { ...search, options }));
-          return this.#takeHeads(within, unlocked, lease);
-        })
-      : this.#takeHeads(em, found, lease));
-    const claims = await this.#claimsOf(taken, lease);
-    return { claims, isBarred: claims.length < found.length, isFull };
+    const taken: string[] = found.map(({ id }) => id);
+    try {
+      const heads = await this.#takeFound(em, { search, wanted, found, taken, lease });
+      const claims = await this.#claimsOf(heads, { lease, taken, perSubject: wanted.perSubject });
+      return { claims, isBarred: claims.length < found.length, isFull };
+    } catch (error) {
+      await this.#releaseTaken(taken, lease);
+      throw error;
+    }
+  }
+
+  /** Takes the heads that were found. On PostgreSQL it skips those that another worker has locked. */
+  async #takeFound(em: EntityManager, { search, wanted, found, taken, lease }: Taking): Promise<readonly Head[]> {
+    if (!this.#skipsLocked) return this.#takeHeads(em, found, lease);
+    return em.transactional(async (within) => {
+      const options = { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE };
+      const unlocked = wanted.choose(await this.#first.findHeads(within, { ...search, options }));
+      taken.push(...unlocked.map(({ id }) => id));
+      return this.#takeHeads(within, unlocked, lease);
+    });
+  }
+
+  /** Releases what a failed claim may have taken. If that fails too, the events are free after their lease. */
+  async #releaseTaken(ids: readonly string[], lease: string): Promise<void> {
+    if (this.#isClosed) return;
+    const free = { lease: null, leased_until: null };
+    await this.#fork()
+      .nativeUpdate(OutboxEvent, { ...WAITING, id: { $in: [...ids] }, lease }, free, STORED)
+      .catch(() => {});
   }
 
   /** Extends leases and returns their new end. */
   async extend(events: readonly OutboxEvent[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
     const leased_until = new Date(end);
-    await this.#fork().nativeUpdate(OutboxEvent, heldBy(events), { leased_until }, STORED);
+    await this.#fork().nativeUpdate(OutboxEvent, leasedBy(events), { leased_until }, STORED);
     return end;
   }
 
@@ -107,14 +149,14 @@ export class Leases {
   async release(events: readonly OutboxEvent[]): Promise<void> {
     if (events.length === 0) return;
     const free = { lease: null, leased_until: null };
-    await this.#fork().nativeUpdate(OutboxEvent, heldBy(events), free, STORED);
+    await this.#fork().nativeUpdate(OutboxEvent, leasedBy(events), free, STORED);
   }
 
   /** Changes events and ends their leases. Returns how many still had their lease. */
   async finish(events: readonly OutboxEvent[], changes: Partial<OutboxEvent>): Promise<number> {
     return this.#fork().nativeUpdate(
       OutboxEvent,
-      heldBy(events),
+      leasedBy(events),
       { ...changes, lease: null, leased_until: null },
       STORED,
     );
@@ -130,55 +172,65 @@ export class Leases {
     if (heads.length === 0) return [];
     const ids = heads.map(({ id }) => id);
     const where = { ...WAITING, id: { $in: ids }, ...isFree() };
-    const taken = await em.nativeUpdate(OutboxEvent, where, this.#held(lease), STORED);
+    const taken = await em.nativeUpdate(OutboxEvent, where, this.#newLease(lease), STORED);
     if (taken === heads.length) return heads;
     const mine = { ...WAITING, id: { $in: ids }, lease };
     const left = new Set((await em.find(OutboxEvent, mine, { ...STORED, fields: ['id'] })).map(({ id }) => id));
     return heads.filter(({ id }) => left.has(id));
   }
 
-  /** Takes the events behind the heads. Nobody else does, because the head of their subject is held. */
-  async #claimsOf(heads: readonly Head[], lease: string): Promise<readonly Claim[]> {
+  /** Takes the events behind the heads. Nobody else does, because the head of their subject is leased. */
+  async #claimsOf(heads: readonly Head[], { lease, taken, perSubject }: Behind): Promise<readonly Claim[]> {
     if (heads.length === 0) return [];
     const em = this.#fork();
     const subjects = heads.flatMap(({ subject }) => subject ?? []);
     const single = heads.filter(({ subject }) => typeof subject !== 'string').map(({ id }) => id);
     const alone =
       single.length === 0 ? [] : await em.find(OutboxEvent, { ...WAITING, id: { $in: single }, lease }, STORED);
-    const first = await this.#first.findFirst(em, subjects, MAX_CLAIMED);
-    const claims: OutboxEvent[][] = alone.map((event) => [event]);
-    for (const events of Map.groupBy(first, ({ subject }) => subject).values()) {
+    const claims: Claim[] = alone.map((event) => ({ lease, events: [event], isCut: false }));
+    for (const events of await this.#findFirst(subjects, perSubject)) {
       const due = events.slice(0, events.findIndex(isLater) >>> 0);
-      // An event may be stored with an earlier id than one that another worker holds. Two workers must not have one subject.
-      const isForeign = events.some((event) => event.lease !== lease && isHeld(event));
+      taken.push(...due.map(({ id }) => id));
+      // An event may be stored with an earlier id than one that another worker leases. Two workers must not have one subject.
+      const isForeign = events.some((event) => event.lease !== lease && isLeased(event));
       if (isForeign || !(await this.#takeBehind(em, due, lease))) await this.#putOff(events, lease);
-      else claims.push(due);
+      else claims.push({ lease, events: due, isCut: due.length === perSubject });
     }
-    return claims.map((events) => ({ lease, events }));
+    return claims;
   }
 
-  /** Takes the events of a subject that are not held yet. Returns false if another worker has taken one of them. */
+  /** Finds the first waiting events of each subject. */
+  async #findFirst(subjects: readonly string[], perSubject: number): Promise<(readonly OutboxEvent[])[]> {
+    const found: OutboxEvent[] = [];
+    for (let start = 0; start < subjects.length; start += SUBJECTS_PER_QUERY) {
+      const some = subjects.slice(start, start + SUBJECTS_PER_QUERY);
+      found.push(...(await this.#first.findFirst(this.#fork(), some, perSubject)));
+    }
+    return [...Map.groupBy(found, ({ subject }) => subject).values()];
+  }
+
+  /** Takes the events of a subject that are not leased yet. Returns false if another worker has taken one of them. */
   async #takeBehind(em: EntityManager, events: readonly OutboxEvent[], lease: string): Promise<boolean> {
     const behind = events.filter((event) => event.lease !== lease).map(({ id }) => id);
     for (const event of events) event.lease = lease;
     if (behind.length === 0) return true;
     const where = { ...WAITING, id: { $in: behind }, ...isFree() };
-    return (await em.nativeUpdate(OutboxEvent, where, this.#held(lease), STORED)) === behind.length;
+    return (await em.nativeUpdate(OutboxEvent, where, this.#newLease(lease), STORED)) === behind.length;
   }
 
   /** Gives a subject back for a moment, because another worker has events of it. */
   async #putOff(events: readonly OutboxEvent[], lease: string): Promise<void> {
     const where = { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease };
-    const changes = { lease: null, leased_until: null, due_at: new Date(Date.now() + HELD_MS) };
+    const changes = { lease: null, leased_until: null, due_at: new Date(Date.now() + LEASED_ELSEWHERE_MS) };
     await this.#fork().nativeUpdate(OutboxEvent, where, changes, STORED);
   }
 
-  #held(lease: string) {
+  #newLease(lease: string) {
     return { lease, leased_until: new Date(Date.now() + this.#leaseMs) };
   }
 }
 
-function isHeld({ leased_until: until }: OutboxEvent): boolean {
+function isLeased({ leased_until: until }: OutboxEvent): boolean {
   return until instanceof Date && until.getTime() > Date.now();
 }
 
@@ -190,20 +242,21 @@ function isFree() {
   return { $or: [{ leased_until: null }, { leased_until: { $lte: new Date() } }] };
 }
 
-function dueIn({ lane, heldSubjects, fullShares, fullOwners }: Wanted): FilterQuery<OutboxEvent> {
+function dueIn({ lane, skippedSubjects, fullShares, onlyShares, fullOwners }: Wanted): FilterQuery<OutboxEvent> {
   const conditions: FilterQuery<OutboxEvent>[] = [{ ...WAITING, lane, due_at: { $lte: new Date() } }, isFree()];
   // In SQL, null is not in a list and not outside of it.
   const without = (name: 'subject' | 'share' | 'share_owner', values: readonly string[]): void => {
     if (values.length > 0) conditions.push({ $or: [{ [name]: null }, { [name]: { $nin: [...values] } }] });
   };
-  without('subject', heldSubjects);
+  without('subject', skippedSubjects);
   without('share', fullShares);
   without('share_owner', fullOwners);
+  if (onlyShares !== undefined) conditions.push({ share: { $in: [...onlyShares] } });
   return { $and: conditions };
 }
 
-/** Matches the events while the worker holds them. */
-function heldBy(events: readonly OutboxEvent[]): FilterQuery<OutboxEvent> {
+/** Matches the events while the worker leases them. */
+function leasedBy(events: readonly OutboxEvent[]): FilterQuery<OutboxEvent> {
   const leases = [...new Set(events.map(({ lease }) => lease!))];
   return { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease: { $in: leases } };
 }

@@ -42,7 +42,10 @@ export interface WorkerOptions {
   readonly handlerTimeoutMs?: number;
   /** Delivered events are deleted after this time, in milliseconds; Infinity: never. Default: 86,400,000, which is a day. */
   readonly keepDeliveredMs?: number;
-  /** How long `stop()` waits for handlers before it aborts their signals, in milliseconds. Default: 10,000. */
+  /**
+   * How long `stop()` waits for handlers before it aborts their signals, in milliseconds. `stop()` ends a second later at
+   * most. Deliveries to webhooks are aborted at once. Default: 3000.
+   */
   readonly stopTimeoutMs?: number;
   /** Default: `console`, or the application's log in the plugin. */
   readonly log?: WorkerLog;
@@ -57,7 +60,7 @@ const DEFAULTS = {
   maxBackoffMs: 6 * 3_600_000,
   handlerTimeoutMs: 300_000,
   keepDeliveredMs: 24 * 3_600_000,
-  stopTimeoutMs: 10_000,
+  stopTimeoutMs: 3000,
 };
 
 /** The names of the worker options. */

@@ -5,9 +5,12 @@ import { workerOf } from './worker.ts';
 /** A worker that delivers events. */
 export interface OutboxWorker {
   /**
-   * Takes no more events, waits for running handlers (at most `stopTimeoutMs`), and gives the other events back. A handler
-   * that still runs gets an aborted signal; its event is delivered again, and the stop is no failed attempt. Afterwards the
-   * worker does not use the database. Call it before `orm.close()`.
+   * Takes no more events, and releases those whose handlers have not begun. Aborts requests to webhooks at once. Waits for
+   * other handlers, at most `stopTimeoutMs`, and then aborts their signals. Aborted events are delivered again; the stop is
+   * no failed attempt.
+   *
+   * Resolves within `stopTimeoutMs` and one second, even if the database does not respond. Afterwards the worker begins no
+   * further query. Call it before `orm.close()`.
    */
   stop(): Promise<void>;
 }
