@@ -20,6 +20,23 @@ t.test('a mail arrives as plain text, at one recipient, from the sender', async 
   mailer.close();
 });
 
+t.test('a sender that is closed cancels its mails and their connections', async (t) => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket.resume())).listen(0, '127.0.0.1');
+  t.teardown(() => silent.close());
+  await once(silent, 'listening');
+  const connected = once(silent, 'connection');
+  const url = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const mailer = new SmtpEmailSender({ url, from, timeoutMs: 600_000 });
+  const sending = mailer.send('ann@example.com', 'x', 'x');
+  const failed = t.rejects(sending, /aborted/);
+  await connected;
+  mailer.close();
+  await failed;
+  const [socket] = sockets;
+  if (!socket!.closed) await once(socket!, 'close');
+});
+
 t.test('HTML on request', async (t) => {
   const server = await startSmtpServer(t);
   await new SmtpEmailSender({ url: server.url, from }).send('ann@example.com', 'x', '<p>Hello</p>', true);

@@ -6,18 +6,21 @@ const now = () => Date.now();
 const run = (...shares: string[]) => shares.map((share) => ({ share, begunAt: now() }));
 const names = (name: string, count: number) => Array.from({ length: count }, (_, place) => `${name}${place}`);
 
-t.test('failing shares take half of the places, with unknown ones three quarters, and healthy shares all', async (t) => {
-  const health = new ShareHealth(8);
-  for (const share of names('bad', 8)) health.note(share, false);
-  for (const share of names('good', 8)) health.note(share, true);
-  const half = health.choice(run(...names('bad', 4)));
-  t.strictSame([half.fits('bad7'), half.fits('new'), half.fits('good0')], [false, true, true]);
-  t.strictSame(half.excluded.toSorted(), names('bad', 8));
-  t.equal(half.only, undefined);
-  const full = health.choice(run(...names('bad', 4), ...names('new', 2)));
-  t.strictSame([full.fits('bad7'), full.fits('new7'), full.fits('good0')], [false, false, true]);
-  t.strictSame(full.only, names('good', 8));
-});
+t.test(
+  'failing shares take half of the places, with unknown ones three quarters, and healthy shares all',
+  async (t) => {
+    const health = new ShareHealth(8);
+    for (const share of names('bad', 8)) health.note(share, false);
+    for (const share of names('good', 8)) health.note(share, true);
+    const half = health.choice(run(...names('bad', 4)));
+    t.strictSame([half.fits('bad7'), half.fits('new'), half.fits('good0')], [false, true, true]);
+    t.strictSame(half.excluded.toSorted(), names('bad', 8));
+    t.equal(half.only, undefined);
+    const full = health.choice(run(...names('bad', 4), ...names('new', 2)));
+    t.strictSame([full.fits('bad7'), full.fits('new7'), full.fits('good0')], [false, false, true]);
+    t.strictSame(full.only, names('good', 8));
+  },
+);
 
 t.test('an unknown share takes one place, until its delivery has ended', async (t) => {
   const health = new ShareHealth(8);

@@ -299,6 +299,31 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     );
   });
 
+  t.test('names that no server resolves delay no other owner', async (t) => {
+    await orm.schema.clear();
+    const { queried } = await nameServer(t, (host) => (host.endsWith('silent.example') ? undefined : ['10.0.0.1']));
+    const row = { secret: 'whsec_', created_at: new Date(), is_enabled: true };
+    await em().insertMany(WebhookSubscription, [
+      { ...row, id: 'one', owner: 'A', url: 'https://1.silent.example/', event_types: ['a'] },
+      { ...row, id: 'two', owner: 'A', url: 'https://2.silent.example/', event_types: ['a'] },
+      { ...row, id: 'other', owner: 'B', url: 'https://other.example/', event_types: ['b'] },
+    ]);
+    const handlers = webhooks({ mayReceive: () => true, timeoutMs: 600_000 });
+    const worker = startOutbox(orm, { log, handlers, pollMs: 50, maxAttempts: 1 });
+    t.teardown(() => worker.stop());
+    await emit({ em: em() }, 'a', {});
+    await until(() => new Set(queried).size === 2);
+    await emit({ em: em() }, 'b', {});
+    await until(async () => (await em().count(OutboxEvent, { status: 'dead' })) === 1);
+    t.match(await em().find(OutboxEvent, { type: '~webhook.delivery' }, { orderBy: { share: 1 } }), [
+      { share: 'one', status: 'waiting' },
+      { share: 'other', status: 'dead', last_error: 'other.example is no public address' },
+      { share: 'two', status: 'waiting' },
+    ]);
+    await worker.stop();
+    t.equal(await em().count(WebhookSubscription, { owner: 'A', failures: 0 }), 2);
+  });
+
   t.test('an event that is fanned out twice has each delivery once', async (t) => {
     await orm.schema.clear();
     const row = { event_types: ['*'], secret: 'whsec_', created_at: new Date(), is_enabled: true };

@@ -15,7 +15,10 @@ export interface EmailSender {
    * @param isHtml true if `content` is HTML; default: false, plain text
    */
   send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void>;
-  /** Called once, when the application has closed. */
+  /**
+   * Called once, when the application has closed. It waits for the result for at least a second. Cancel the mails that are
+   * under way, because an open connection keeps the process alive.
+   */
   close?(): Promise<void> | void;
 }
 

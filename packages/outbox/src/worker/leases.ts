@@ -41,14 +41,14 @@ export interface Wanted {
 }
 
 /** A claim that is under way. */
-interface Behind {
+interface PendingClaim {
   readonly lease: string;
   readonly perSubject: number;
   /** The ids of all events that the claim may have taken. */
   readonly taken: string[];
 }
 
-interface Taking extends Omit<Behind, 'perSubject'> {
+interface HeadsToTake extends Omit<PendingClaim, 'perSubject'> {
   readonly search: HeadSearch;
   readonly wanted: Wanted;
   readonly found: readonly Head[];
@@ -118,7 +118,7 @@ export class Leases {
   }
 
   /** Takes the heads that were found. On PostgreSQL it skips those that another worker has locked. */
-  async #takeFound(em: EntityManager, { search, wanted, found, taken, lease }: Taking): Promise<readonly Head[]> {
+  async #takeFound(em: EntityManager, { search, wanted, found, taken, lease }: HeadsToTake): Promise<readonly Head[]> {
     if (!this.#skipsLocked) return this.#takeHeads(em, found, lease);
     return em.transactional(async (within) => {
       const options = { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE };
@@ -180,7 +180,7 @@ export class Leases {
   }
 
   /** Takes the events behind the heads. Nobody else does, because the head of their subject is leased. */
-  async #claimsOf(heads: readonly Head[], { lease, taken, perSubject }: Behind): Promise<readonly Claim[]> {
+  async #claimsOf(heads: readonly Head[], { lease, taken, perSubject }: PendingClaim): Promise<readonly Claim[]> {
     if (heads.length === 0) return [];
     const em = this.#fork();
     const subjects = heads.flatMap(({ subject }) => subject ?? []);

@@ -82,7 +82,8 @@ export class HealthChoice {
     this.#failing = failing;
     this.#limits = limits;
     const slowBefore = Date.now() - SLOW_MS;
-    this.#slow = new Set(limits.running.flatMap(({ share, begunAt }) => (begunAt < slowBefore && share) || []));
+    const slow = limits.running.filter(({ begunAt }) => begunAt < slowBefore);
+    this.#slow = new Set(slow.flatMap(({ share }) => share ?? []));
     for (const { share } of limits.running) if (typeof share === 'string') this.add(share);
   }
 

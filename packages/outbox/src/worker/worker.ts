@@ -84,7 +84,10 @@ export class Worker {
     if (running > 0) log.warn({ running }, message);
     const stored = ended.then(() => Promise.all(this.#all.map((lane) => lane.stored())));
     if (await isInTime(stored, RELEASE_MS)) return;
-    log.warn({}, 'the database did not respond before the stop; the events of this worker come again after their lease');
+    log.warn(
+      {},
+      'the database did not respond before the stop; the events of this worker come again after their lease',
+    );
   }
 
   get #all(): readonly Lane[] {
