@@ -22,7 +22,10 @@ export interface WebhookOptions {
   readonly mayReceive: (subscription: WebhookSubscription, event: HandledEvent) => boolean | Promise<boolean>;
   /** How long a request may take, from the connection to the last byte of the response, in milliseconds. Default: 15,000. */
   readonly timeoutMs?: number;
-  /** The most requests that one worker sends at the same time. Default: 40. */
+  /**
+   * The most requests that one worker sends at the same time. Subscriptions whose latest request failed have at most half
+   * of these places together; with those that had no request of this worker yet, at most three quarters. Default: 40.
+   */
   readonly concurrency?: number;
   /** The most of them to one subscription. Default: 4. */
   readonly concurrencyPerSubscription?: number;
@@ -32,7 +35,10 @@ export interface WebhookOptions {
   readonly restAfter?: number;
   /** After this time without a successful delivery a subscription is disabled, in milliseconds. Default: five days. */
   readonly disableAfterMs?: number;
-  /** True: allows HTTP and private addresses, for receivers on your own machine. Default: false. */
+  /**
+   * True: allows HTTP and private addresses, for receivers on your own machine. Names are then resolved by the system, with
+   * `/etc/hosts`; otherwise by the name servers alone. Default: false.
+   */
   readonly development?: boolean;
 }
 
@@ -58,8 +64,8 @@ const NUMBERS = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
 /**
  * Makes the handlers that send events to webhook subscriptions, with the headers of Standard Webhooks. Each matching
  * subscription gets its own delivery in the outbox, which is retried and can become a dead letter independently. A
- * subscription receives the events of one subject in order. The requests have separate places: a receiver that hangs
- * delays neither handlers nor other owners.
+ * subscription receives the events of one subject in order. The requests have separate places: receivers that hang delay
+ * neither handlers nor healthy receivers of other owners. A stop of the worker aborts them, and they are sent again.
  *
  * A 2xx status is a success. 410 disables the subscription. Anything else is tried again, including redirects, not before
  * the time of a `Retry-After`.
