@@ -24,7 +24,7 @@ import {
 } from '../src/index.ts';
 import { isPublic, PublicLookup, urlProblem } from '../src/webhooks/public-address.ts';
 import { post } from '../src/webhooks/post.ts';
-import { nameServer } from './support/name-server.ts';
+import { nameServer, useNameServer } from './support/name-server.ts';
 import { until } from './support/until.ts';
 import { withOutbox } from './support/with-outbox.ts';
 
@@ -322,6 +322,24 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     ]);
     await worker.stop();
     t.equal(await em().count(WebhookSubscription, { owner: 'A', failures: 0 }), 2);
+  });
+
+  t.test('name servers that refuse queries are no failure of a subscription', async (t) => {
+    await orm.schema.clear();
+    useNameServer(t, 1);
+    const row = { secret: 'whsec_', created_at: new Date(), is_enabled: true, event_types: ['*'] };
+    await em().insertMany(WebhookSubscription, [{ ...row, id: 'one', url: 'https://example.com/' }]);
+    const worker = startOutbox(orm, {
+      log,
+      handlers: webhooks({ mayReceive: () => true }),
+      maxAttempts: 1,
+      pollMs: 50,
+    });
+    await emit({ em: em() }, 'a', {});
+    await until(async () => (await em().count(OutboxEvent, { status: 'dead' })) === 1);
+    await worker.stop();
+    t.match(await em().findOne(OutboxEvent, { status: 'dead' }), { last_error: /no name server accepts queries/ });
+    t.match(await em().findOne(WebhookSubscription, { id: 'one' }), { failures: 0, failing_since: null });
   });
 
   t.test('an event that is fanned out twice has each delivery once', async (t) => {

@@ -12,6 +12,15 @@ export class PrivateAddress extends Error {
   }
 }
 
+/** The error if no name server accepts a query. The receiver has not failed. */
+export class NameServersDown extends Error {
+  override readonly name = 'NameServersDown';
+
+  constructor(host: string, options: ErrorOptions) {
+    super(`no name server accepts queries, so ${host} could not be resolved`, options);
+  }
+}
+
 /** The IPv6 addresses that IANA assigns for global unicast (RFC 4291, section 2.4). All others lead elsewhere. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
@@ -89,8 +98,13 @@ export class PublicLookup {
       result.status === 'fulfilled' ? result.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
     );
     const failed = results.find((result) => result.status === 'rejected');
-    if (addresses.length === 0) throw failed?.reason ?? new Error(`${host} has no address`);
+    if (addresses.length === 0) throw lookupError(host, failed?.reason as NodeJS.ErrnoException | undefined);
     if (!addresses.every(({ address }) => isPublic(address))) throw new PrivateAddress(host);
     return addresses;
   }
+}
+
+function lookupError(host: string, cause: NodeJS.ErrnoException | undefined): Error {
+  if (cause?.code === 'ECONNREFUSED') return new NameServersDown(host, { cause });
+  return cause ?? new Error(`${host} has no address`);
 }

@@ -8,6 +8,7 @@ import { type EventHandler, type EventHandlers, type HandledEvent, INTERNAL, mat
 import { PutOff, RetryLater, Undeliverable } from '../worker/retry-later.ts';
 import { DELIVERY, type Delivery, deliveryOf, fanOutOf } from './deliveries.ts';
 import { post } from './post.ts';
+import { NameServersDown } from './public-address.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { sign } from './signature.ts';
 import { disable, DISABLED, type FailureRules, noteFailure, noteSuccess } from './subscription-state.ts';
@@ -156,8 +157,8 @@ async function send(
     throw new RetryLater(message, await noteFailure(em, subscription, rules, retryAt), { cause });
   };
   const response = await request().catch((error: Error) => {
-    // The worker stops, or has lost its lease: the receiver has not failed.
-    if (signal.aborted) throw error;
+    // The worker stops, has lost its lease, or resolves no names: the receiver has not failed.
+    if (signal.aborted || error instanceof NameServersDown) throw error;
     return fail(error.message, 0, error);
   });
   const { status } = response;

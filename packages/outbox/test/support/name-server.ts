@@ -25,13 +25,16 @@ export async function nameServer(t: Test, zone: Zone): Promise<{ queried: string
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  const before = dns.getServers();
-  dns.setServers([`127.0.0.1:${socket.address().port}`]);
-  t.teardown(() => {
-    dns.setServers(before);
-    socket.close();
-  });
+  t.teardown(() => socket.close());
+  useNameServer(t, socket.address().port);
   return { queried };
+}
+
+/** Uses a name server on a port of this machine, until the test ends. */
+export function useNameServer(t: Test, port: number): void {
+  const before = dns.getServers();
+  dns.setServers([`127.0.0.1:${port}`]);
+  t.teardown(() => dns.setServers(before));
 }
 
 /** Reads the name of the question. */
