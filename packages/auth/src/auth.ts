@@ -132,6 +132,7 @@ export const auth = fp(
     const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
+    const remaining = new AccountAccess(access, orm.em);
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
@@ -146,7 +147,7 @@ export const auth = fp(
         publicKeys: options.token.keys.flatMap(({ jwk }) => jwk ?? []),
         checkPassword,
         proveRecently,
-        access: new AccountAccess(access, orm.em),
+        access: remaining,
         passwordRules,
         registrationInput: registrationInputOf(options, model, passwordRules),
         me,
@@ -154,7 +155,11 @@ export const auth = fp(
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
-        invitations: invitationsOf(wiring, sendersOf(options, parts, store, instance), instance),
+        invitations: invitationsOf(
+          wiring,
+          { mails: sendersOf(options, parts, store, instance), access: remaining },
+          instance,
+        ),
       });
     });
   },

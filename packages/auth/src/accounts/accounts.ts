@@ -388,6 +388,15 @@ export class Accounts {
     return knownAccount(this.#model, await this.#locked(request));
   }
 
+  /** Locks an account until the transaction ends. False if it is not active, or has another address than the given one. */
+  async lockActive(
+    em: EntityManager,
+    account: Pick<AccountEntity, 'id'> & { readonly email?: string },
+  ): Promise<boolean> {
+    const active = this.#all(em).filter(this.#named({ ...account, is_active: true }));
+    return (await active.entity({ lock: true })) !== undefined;
+  }
+
   /** Finds the logged-in user's account as an entity, and locks it until the transaction ends. */
   async #locked(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);

@@ -56,6 +56,13 @@ export class AccountAccess {
     }
   }
 
+  /** Removes everything, also a second factor, from an account that nobody has used yet. */
+  async removeAll(em: EntityManager, account: number): Promise<void> {
+    for (const entity of Object.values(this.#entities) as (EntityName<object> | undefined)[]) {
+      if (entity !== undefined) await em.nativeDelete(entity, { account: { id: account } });
+    }
+  }
+
   async #values(entity: EntityName<object> | undefined, account: number, field: string): Promise<string[]> {
     if (entity === undefined) return [];
     const source = { em: this.#em.fork(), readsPrimary: true };

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
-import { QuerySet, requireUser, retryLost, securityEvent, TargetObjectAlreadyExist } from '@viewset/core';
+import {
+  inTransaction,
+  QuerySet,
+  requireUser,
+  retryLost,
+  securityEvent,
+  TargetObjectAlreadyExist,
+} from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { type AccountModel, knownAccount, accountFields } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { normalizeEmail } from '../accounts/email-address.ts';
 import { EntityContract } from '../accounts/entity-contract.ts';
+import type { AccountAccess } from '../accounts/remaining-access.ts';
 import { MailTokens } from '../codes/mail-tokens.ts';
 import type { CountedMails } from '../codes/request-mails.ts';
 import { NO_PASSWORD, WITHOUT_PASSWORD } from '../passwords/password-hasher.ts';
@@ -37,6 +45,7 @@ export interface NewInvitation {
 export interface InvitationParts {
   readonly model: AccountModel;
   readonly accounts: Accounts;
+  readonly access: AccountAccess;
   readonly mails: CountedMails;
   readonly keys: KeyRing;
   readonly options: ResolvedInvitationOptions;
@@ -44,7 +53,8 @@ export interface InvitationParts {
 
 /**
  * Accounts that were made for somebody: without a password and not active, until their owner accepts. The account has
- * the hash of the mailed secret and its address, so a new address voids the link.
+ * the hash of the mailed secret and its address, so a new address voids the link. Nothing else that gives access to the
+ * account outlasts a new invitation, a new address or the acceptance.
  */
 export class Invitations {
   readonly #parts: InvitationParts;
@@ -105,13 +115,14 @@ export class Invitations {
 
   /**
    * Replaces the invitation of an account that was never used, and sends the mail. If the mail is not sent, the earlier
-   * invitation stays. Throws TargetObjectAlreadyExist if the account is in use.
+   * invitation stays. Removes everything else that gives access to the account. Throws TargetObjectAlreadyExist if the
+   * account is in use.
    */
   async sendAgain(request: FastifyRequest, entity: object, isLimited: boolean): Promise<InvitationFields> {
     const account = this.read(entity);
     const next = this.issue(account.email);
     const known = { id: account.id, email: account.email, invitation_hash: account.invitation_hash };
-    if (!(await this.#update(request.em, known, next.fields))) throw isInUse();
+    if (!(await this.#replace(request, known, next.fields))) throw isInUse();
     try {
       await this.send(request, account, next, isLimited);
     } catch (error) {
@@ -141,14 +152,34 @@ export class Invitations {
   }
 
   /**
-   * Activates an account with the hash of the password that its owner has chosen. Returns false if the invitation was
-   * used, revoked or replaced meanwhile. Of several simultaneous calls, only one succeeds.
+   * Activates an account with the hash of the password that its owner has chosen, and removes everything else that gives
+   * access to it. Returns false if the invitation was used, revoked or replaced meanwhile. Of several simultaneous calls,
+   * only one succeeds.
    */
-  accept(em: EntityManager, { id, email, invitation_hash }: PendingAccount, hash: string): Promise<boolean> {
+  accept(request: FastifyRequest, { id, email, invitation_hash }: PendingAccount, hash: string): Promise<boolean> {
     const { model } = this.#parts;
     const data = accountFields(model, { password: hash, is_active: true });
     const known = { id, email, invitation_hash };
-    return this.#update(em, known, { ...data, invitation_hash: null, invited_until: null });
+    return this.#replace(request, known, { ...data, invitation_hash: null, invited_until: null });
+  }
+
+  /**
+   * Runs a write of an account. If nobody has used the account and the write gives it another address, it removes
+   * everything that gives access to the account: the new address may be that of somebody else.
+   */
+  async whileUnused<Changed extends object>(
+    { em }: FastifyRequest,
+    entity: object,
+    write: () => Promise<Changed>,
+  ): Promise<Changed> {
+    const { model, access } = this.#parts;
+    // A view may have other entities than the accounts of the plugin.
+    if (!(entity instanceof model.meta.class)) return write();
+    const { id, email, isActive } = this.read(entity);
+    const isUnused = !isActive && (await em.count(model.account, this.#pending({ id }))) > 0;
+    const changed = await write();
+    if (isUnused && this.read(changed).email !== email) await access.removeAll(em, id);
+    return changed;
   }
 
   /** Voids the invitation of an account that an administrator has enabled. */
@@ -172,6 +203,15 @@ export class Invitations {
     return { ...accountFields(model, { ...known, ...unused }), ...invitation } as never;
   }
 
+  /** Updates an unused account, and removes everything that gives access to it, in one transaction. */
+  #replace(request: FastifyRequest, known: Partial<PendingAccount> & { id: number }, data: object): Promise<boolean> {
+    return inTransaction(request, async () => {
+      if (!(await this.#update(request.em, known, data))) return false;
+      await this.#parts.access.removeAll(request.em, known.id);
+      return true;
+    });
+  }
+
   async #update(em: EntityManager, known: Partial<PendingAccount>, data: object): Promise<boolean> {
     const { account } = this.#parts.model;
     return (await retryLost(em, () => em.nativeUpdate(account, this.#pending(known), data as never))) > 0;
@@ -192,14 +232,14 @@ const byInstance = new WeakMap<object, Invitations>();
 /** Makes the invitations of an application; undefined if they are off. */
 export function invitationsOf(
   { orm, model, accounts, options: { invitations: options, keyFor } }: Wiring,
-  mails: CountedMails,
+  { mails, access }: Pick<InvitationParts, 'mails' | 'access'>,
   instance: object,
 ): Invitations | undefined {
   if (options === undefined) return undefined;
   const contract = new EntityContract(orm, 'account', model.account, ['invitation_hash', 'invited_until']);
   contract.requireNullable('invitation_hash', 'invited_until');
   contract.requireRoom('invitation_hash', HASH_LENGTH, 'the hash of an invitation');
-  const made = new Invitations({ mails, model, accounts, options, keys: keyFor('invitations') });
+  const made = new Invitations({ mails, access, model, accounts, options, keys: keyFor('invitations') });
   byInstance.set(instance, made);
   return made;
 }

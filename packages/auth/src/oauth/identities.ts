@@ -6,6 +6,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { isEmail, normalizeEmail } from '../accounts/email-address.ts';
 import type { LoginWays } from '../accounts/login-ways.ts';
 import { PrimarySource } from '../accounts/primary-source.ts';
+import { refuseDisabled } from '../login/login-failures.ts';
 import type { IdentityEntity, IdentityModel } from './identity-contract.ts';
 import type { OAuthProfile } from './oauth-profile.ts';
 
@@ -35,7 +36,8 @@ export class Identities {
 
   /**
    * Returns the account linked to a profile. Otherwise links the account of the profile's verified address, creating it
-   * if necessary. Undefined without a verified address, or if there is no account and none may be created.
+   * if necessary. Undefined without a verified address, or if there is no account and none may be created. Throws
+   * Unauthorized, and links nothing, if the account of the address is not active, such as one that is only invited.
    */
   async accountOf(
     request: FastifyRequest,
@@ -56,16 +58,21 @@ export class Identities {
   }
 
   /**
-   * Links a service's login to an account. Does nothing if it is linked already. Throws TargetObjectAlreadyExist if
-   * another account has it.
+   * Links a service's login to an account. Returns true also if it is linked already, and false if the account is not
+   * active any more. Throws TargetObjectAlreadyExist if another account has it.
    */
-  async link(request: FastifyRequest, account: number, provider: string, { subject }: OAuthProfile): Promise<void> {
+  async link(
+    request: FastifyRequest,
+    account: AccountEntity,
+    provider: string,
+    { subject }: OAuthProfile,
+  ): Promise<boolean> {
     for (let attempt = 1; ; attempt++) {
       const known = await this.#identity(request, provider, subject);
-      if (known?.account.id === account) return;
+      if (known?.account.id === account.id) return true;
       if (known !== undefined) throw isOfAnother();
       try {
-        return await this.#store(request, account, provider, subject);
+        return await this.#store(request, { id: account.id }, provider, subject);
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !isLostRace(error)) throw error;
       }
@@ -97,10 +104,18 @@ export class Identities {
     return QuerySet.of(source, this.#model.entity).filter({ provider, subject }).entity();
   }
 
-  async #store(request: FastifyRequest, account: number, provider: string, subject: string): Promise<void> {
-    await inTransaction(request, async () => {
+  /** Stores an identity of an account that is active at this moment. False, and nothing is stored, if it is not. */
+  #store(
+    request: FastifyRequest,
+    account: { readonly id: number; readonly email?: string },
+    provider: string,
+    subject: string,
+  ): Promise<boolean> {
+    return inTransaction(request, async () => {
       const { em } = request;
-      await em.persist(em.create(this.#model.entity, { account, provider, subject } as never)).flush();
+      if (!(await this.#accounts.lockActive(em, account))) return false;
+      await em.persist(em.create(this.#model.entity, { account: account.id, provider, subject } as never)).flush();
+      return true;
     });
   }
 
@@ -118,7 +133,8 @@ export class Identities {
     const existing = await this.#accounts.byEmail(new PrimarySource(request), email);
     if (existing === undefined && !this.#registers) return undefined;
     const account = existing ?? (await this.#register(request, email, name));
-    await this.#store(request, account.id, provider, subject);
+    const isLinked = await this.#store(request, { id: account.id, email }, provider, subject);
+    if (!isLinked) throw refuseDisabled(request, account);
     return { account, how: existing === undefined ? 'registered' : 'linked' };
   }
 

@@ -45,7 +45,7 @@ function acceptHandler({ invitations, hasher, passwordRules }: AcceptInvitationP
     if (account === undefined) throw refused();
     await passwordRules.refuseCommon(body.password, account, 'password');
     const hash = await hasher.hash(body.password);
-    if (!(await invitations.accept(request.em, account, hash))) throw refused();
+    if (!(await invitations.accept(request, account, hash))) throw refused();
     const { id, email, name } = account;
     const event = { ...securityEvent(request, 'auth.invitation_accepted'), account: id };
     request.log.info(event, 'an invitation was accepted');

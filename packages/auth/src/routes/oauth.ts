@@ -281,11 +281,11 @@ async function endLink(
   const account = await accounts.byId(new PrimarySource(request), link.account);
   const isLoggedIn =
     link.session === undefined || (await sessions?.sessions.begun(request, link.session)) !== undefined;
-  if (account?.is_active !== true || !isLoggedIn) {
+  const isActive = account?.is_active === true && isLoggedIn;
+  if (!isActive || !(await identities.link(request, account, provider, profile))) {
     fail(request, provider, 'logged_out');
     throw new Unauthorized('The login has ended; log in, and link the service again');
   }
-  await identities.link(request, account.id, provider, profile);
   const event = { ...securityEvent(request, 'auth.oauth_linked'), account: account.id, provider };
   request.log.info(event, 'an account was linked to a login by another service');
   return returnTo === undefined ? reply.code(204).send() : goTo(request, reply, returnTo);

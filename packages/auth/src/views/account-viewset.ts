@@ -3,6 +3,7 @@ import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape
 import type { FastifyRequest } from 'fastify';
 import { EmailAddress } from '../accounts/email-field.ts';
 import { keepOwners, noteLostOwners } from '../organizations/kept-owners.ts';
+import { invitationsIn } from '../invitations/invitations.ts';
 import { invitingView, requireInvitations } from './inviting-view.ts';
 import { keepAdministrator } from './keep-administrator.ts';
 import { noteEvent } from './noted-events.ts';
@@ -146,7 +147,9 @@ export function AccountViewSet<
     override async performUpdate(request: FastifyRequest, account: object, data: never): Promise<object> {
       const kept = await guard.check(request, account);
       const before = await accessOf(request, account);
-      const write = () => keepAdmin(request, () => super.performUpdate(request, account, data));
+      const update = () => keepAdmin(request, () => super.performUpdate(request, account, data));
+      const pending = invitationsIn(request.server.auth);
+      const write = () => (pending === undefined ? update() : pending.whileUnused(request, account, update));
       const isDisabled = before.isActive && (data as Readonly<Record<string, unknown>>)[names.is_active] === false;
       const changed = await (isDisabled ? noteLostOwners(request, before.id, write) : write());
       await guard.checkRoles(request, changed, kept);
