@@ -21,6 +21,13 @@ export interface MembershipRecord {
   readonly account: { readonly id: unknown };
 }
 
+/** What a user may give to others: the permissions of a role, and of these only the scopes of an API key that has some. */
+interface Giver {
+  readonly role: string;
+  /** Null: the credential has no scopes. */
+  readonly scopes: readonly string[] | null;
+}
+
 /** The memberships of organizations: who has which role, and what a role allows. */
 export class Memberships {
   readonly options: ResolvedOrganizations;
@@ -64,38 +71,43 @@ export class Memberships {
 
   /** True if a role of the user has a permission. An API key with scopes also needs that scope. */
   allows(request: FastifyRequest, role: string, permission: string): boolean {
-    const user: unknown = getCurrentUser(request);
-    const scopes = user instanceof ApiKeyUser ? user.api_key.scopes : null;
-    const isInScope = scopes === null || scopes.includes(permission);
-    return isInScope && this.options.roles.get(role)?.includes(permission) === true;
+    return this.#has({ role, scopes: scopesOf(request) }, permission);
   }
 
   /**
-   * Throws Forbidden if a role is more than the user may give or take: it has a permission that the user's role lacks, or
-   * it is the owners' role and the user is no owner.
+   * Throws Forbidden if a role is more than the user may give or take: it has a permission that the user's role lacks or
+   * that is no scope of the API key, or it is the owners' role and the user is no owner or uses a key with scopes.
    */
   async requireGrants(request: FastifyRequest, organization: unknown, ...roles: readonly unknown[]): Promise<void> {
-    this.requireCovers(await this.roleIn(request, organization), ...roles);
+    this.requireCovers(request, await this.roleIn(request, organization), ...roles);
   }
 
-  /** Throws Forbidden if a user with one role may not give or take other ones. Undefined: the user is no member. */
-  requireCovers(giver: string | undefined, ...roles: readonly unknown[]): void {
-    if (giver !== undefined && roles.every((role) => this.covers(giver, role))) return;
+  /** Throws Forbidden if the user, with a role, may not give or take other ones. Undefined: the user is no member. */
+  requireCovers(request: FastifyRequest, role: string | undefined, ...roles: readonly unknown[]): void {
+    const scopes = scopesOf(request);
+    if (role !== undefined && roles.every((each) => this.#covers({ role, scopes }, each))) return;
     throw new Forbidden('The role has more rights than you have');
   }
 
-  /** True if a member of one role may invite to another one: it has the permission for members, and covers the role. */
-  invites(giver: string, role: string): boolean {
-    const { roles, membersPermission } = this.options;
-    return roles.get(giver)?.includes(membersPermission) === true && this.covers(giver, role);
+  /**
+   * True if a member of one role may invite to another one: it has the permission for members, and covers the role. The
+   * scopes of a key were checked when it sent the invitation.
+   */
+  invites(inviter: string, role: string): boolean {
+    const giver = { role: inviter, scopes: null };
+    return this.#has(giver, this.options.membersPermission) && this.#covers(giver, role);
   }
 
-  /** True if a member of one role may give another one. */
-  covers(giver: string, role: unknown): boolean {
+  #covers(giver: Giver, role: unknown): boolean {
     const { roles, ownerRole } = this.options;
-    if (giver === ownerRole) return roles.has(role as string);
+    if (giver.role === ownerRole && giver.scopes === null) return roles.has(role as string);
     const wanted = role === ownerRole ? undefined : roles.get(role as string);
-    return wanted?.every((name) => roles.get(giver)?.includes(name)) === true;
+    return wanted?.every((name) => this.#has(giver, name)) === true;
+  }
+
+  #has({ role, scopes }: Giver, permission: string): boolean {
+    const isInScope = scopes === null || scopes.includes(permission);
+    return isInScope && this.options.roles.get(role)?.includes(permission) === true;
   }
 
   /**
@@ -203,6 +215,12 @@ export class Memberships {
     const owners = this.#owners(request).filter({ [`${this.options.name}__id__in`]: ids });
     return (await owners.entities()).map((each) => this.organizationOf(each));
   }
+}
+
+/** The scopes of the API key of a request; null if it has none, or the request has another credential. */
+function scopesOf(request: FastifyRequest): readonly string[] | null {
+  const user: unknown = getCurrentUser(request);
+  return user instanceof ApiKeyUser ? user.api_key.scopes : null;
 }
 
 /** The most organizations in a condition of one query. */

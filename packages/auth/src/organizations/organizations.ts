@@ -84,7 +84,8 @@ interface ReadyReceivedOptions<Invitation extends object, Role extends string> {
 /**
  * The views and permission classes of organizations whose members have roles. Made by `organizations()`.
  *
- * A member can only give, change and take away roles whose permissions the member has too. Only owners do so with the role of owners. The
+ * A member can only give, change and take away roles whose permissions the member has too. Only owners do so with the role of owners. An
+ * API key with scopes gives and takes only roles whose permissions are among its scopes, and never the role of owners. The
  * last owner of an organization cannot leave, be removed or get another role: 409. Nor can the account of a last owner be deleted, by the
  * owner or by `AccountViewSet`. An owner whose account is disabled does not count. Disabling an account is never refused.
  */
@@ -214,6 +215,7 @@ export class Organizations<Organization extends object, Membership extends objec
    * members come from invitations. The options of `ModelViewSet` replace those of the view.
    *
    * With `anyRole: true` everybody whom `permissionClasses` admits gives and takes every role. Use it for administrators, who are no members.
+   * The scopes of an API key limit the roles here too.
    *
    * @throws ImproperlyConfigured for `anyRole` without `permissionClasses`
    * @example
@@ -247,7 +249,7 @@ export class Organizations<Organization extends object, Membership extends objec
         const giver = await giverOf(request, organizationOf(data));
         const member = await super.performCreate(request, data);
         // Checked only now, because the role may be the default of its column. An error rolls the write back.
-        memberships.requireCovers(giver, (member as MembershipRecord).role);
+        memberships.requireCovers(request, giver, (member as MembershipRecord).role);
         note(request, 'auth.member_added', member as MembershipRecord, {});
         await memberships.voidInvitations(request, organizationOf(member), (member as MembershipRecord).account.id);
         return member;
@@ -258,7 +260,7 @@ export class Organizations<Organization extends object, Membership extends objec
         const was = member.role;
         const organization = organizationOf(member);
         return memberships.keepOwner(request, organization, async () => {
-          memberships.requireCovers(await giverOf(request, organization), was, role);
+          memberships.requireCovers(request, await giverOf(request, organization), was, role);
           const changed = await super.performUpdate(request, member, data);
           if (role !== was) note(request, 'auth.member_changed', changed as MembershipRecord, { was });
           return changed;
@@ -269,7 +271,7 @@ export class Organizations<Organization extends object, Membership extends objec
         const organization = organizationOf(member);
         await memberships.keepOwner(request, organization, async () => {
           const isSelf = member.account.id === requireUser(request).id;
-          if (!isSelf) memberships.requireCovers(await giverOf(request, organization), member.role);
+          if (!isSelf) memberships.requireCovers(request, await giverOf(request, organization), member.role);
           note(request, 'auth.member_removed', member, {});
           await memberships.voidInvitations(request, organization, member.account.id);
           await super.performDestroy(request, member);

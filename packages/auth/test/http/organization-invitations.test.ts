@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { organizations, type RetrieveUser } from '../../src/index.ts';
-import { startApp } from '../support/app.ts';
-import { Account, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
+import { PASSWORD, startApp } from '../support/app.ts';
+import { Account, ApiKey, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
 
 const clubs = organizations({
   organization: Club,
@@ -46,7 +46,7 @@ function addRoutes(app: FastifyInstance): void {
   void app.register(router.plugin);
 }
 
-const entities = [Account, Role, Club, ClubMember, ClubNote, ClubInvitation];
+const entities = [Account, Role, ApiKey, Club, ClubMember, ClubNote, ClubInvitation];
 type MemberRole = 'owner' | 'manager' | 'writer' | 'guest';
 
 interface Sent {
@@ -64,7 +64,7 @@ interface Person {
 }
 
 forEachDatabase(t, { entities }, async (t, orm) => {
-  const app = await startApp(t, orm, { me: {} }, addRoutes);
+  const app = await startApp(t, orm, { me: {}, apiKeys: ApiKey }, addRoutes);
   let people = 0;
   const send = async ({ token }: { token: string }, method: string, path: string, json?: unknown): Promise<Sent> => {
     const headers = { authorization: `Bearer ${token}` };
@@ -120,6 +120,35 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await send(bob, 'GET', path)).status, 200);
     t.equal((await send(bob, 'POST', `/invitations/${made.body.id}/accept`)).status, 404, 'a second time');
     t.equal(await count(id), 0);
+  });
+
+  t.test('an API key with scopes invites only to roles whose permissions are among its scopes', async (t) => {
+    const { id, path, members } = await club('owner');
+    const [ann] = members;
+    for (const [scopes, gives] of [
+      [['members.write'], ['guest']],
+      [
+        ['members.write', 'notes.write', 'organization.write'],
+        ['guest', 'writer', 'manager'],
+      ],
+      [undefined, ['guest', 'writer', 'manager', 'owner']],
+    ] as const) {
+      const body = { name: 'x', password: PASSWORD, ...(scopes && { scopes }) };
+      const made = await app.post('/auth/api-keys', body, { authorization: `Bearer ${ann!.token}` });
+      const key = { token: made.body['key'] as never as string };
+      for (const role of ['guest', 'writer', 'manager', 'owner'] as const) {
+        const isGiven = (gives as readonly MemberRole[]).includes(role);
+        const [email, other] = [(await person()).email, (await person()).email];
+        const before = await count(id);
+        const sent = await send(key, 'POST', `${path}/invitations`, { email, role });
+        t.equal(sent.status, isGiven ? 201 : 403, `${String(scopes)} invites to ${role}`);
+        t.equal(await count(id), before + (isGiven ? 1 : 0));
+        const open = await send(ann!, 'POST', `${path}/invitations`, { email: other, role });
+        const at = `${path}/invitations/${open.body.id}`;
+        t.equal((await send(key, 'POST', `${at}/resend`)).status, isGiven ? 204 : 403, `sends ${role} again`);
+        t.equal((await send(key, 'DELETE', at)).status, isGiven ? 204 : 403, `revokes ${role}`);
+      }
+    }
   });
 
   t.test('only the person of the address accepts, declines or sees an invitation', async (t) => {

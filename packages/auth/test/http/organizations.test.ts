@@ -320,6 +320,47 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       t.equal((await send(key, 'POST', `${path}/notes`, { text: 'x' })).status, status, String(scopes));
     }
   });
+
+  t.test('an API key with scopes gives and takes only roles whose permissions are among its scopes', async (t) => {
+    const keyOf = async (token: string, scopes?: readonly string[]): Promise<string> => {
+      const body = { name: 'x', password: PASSWORD, ...(scopes && { scopes }) };
+      return (await app.post('/auth/api-keys', body, { authorization: `Bearer ${token}` })).body['key'] as never;
+    };
+    const all = permissions;
+    const cases: readonly [scopes: string[] | undefined, gives: readonly MemberRole[]][] = [
+      [['members.write'], ['guest']],
+      [
+        ['members.write', 'notes.write'],
+        ['guest', 'writer', 'manager'],
+      ],
+      [all, ['guest', 'writer', 'manager']],
+      [undefined, ['guest', 'writer', 'manager', 'owner']],
+    ];
+    for (const [scopes, gives] of cases) {
+      const { path, members } = await club('owner', 'guest');
+      const [ann, bob] = members;
+      const key = await keyOf(ann!.token, scopes);
+      for (const role of ['guest', 'writer', 'manager', 'owner'] as const) {
+        const status = gives.includes(role) ? 200 : 403;
+        const given = await send(key, 'PATCH', `${path}/members/${bob!.row}`, { role });
+        t.equal(given.status, status, `${String(scopes)} gives ${role}`);
+        const eve = await person();
+        const added = await send(key, 'POST', `${path}/added`, { account: eve.email, role });
+        t.equal(added.status, status === 200 ? 201 : 403, `${String(scopes)} adds ${role}`);
+        t.equal((await send(ann!.token, 'PATCH', `${path}/members/${bob!.row}`, { role })).status, 200);
+        const taken = await send(key, 'PATCH', `${path}/members/${bob!.row}`, { role: 'guest' });
+        t.equal(taken.status, status, `${String(scopes)} takes ${role}`);
+        t.equal(await roleOf(bob!.row), status === 200 ? 'guest' : role);
+        t.equal((await send(ann!.token, 'PATCH', `${path}/members/${bob!.row}`, { role: 'guest' })).status, 200);
+      }
+      const own = await send(key, 'PATCH', `${path}/members/${ann!.row}`, { role: 'owner' });
+      t.equal(own.status, scopes === undefined ? 200 : 403, 'the role of the owner of the key');
+    }
+    const { path, members } = await club('owner', 'manager');
+    const key = await keyOf(members[0]!.token, ['members.write']);
+    t.equal((await send(key, 'DELETE', `${path}/members/${members[1]!.row}`)).status, 403, 'removes a manager');
+    t.equal(await roleOf(members[1]!.row), 'manager');
+  });
 });
 
 t.test('wrong options fail at start', async (t) => {
