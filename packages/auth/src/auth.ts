@@ -13,7 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
 import { provideAccountNames } from './accounts/account-names.ts';
-import { type AccountModel, checkAccount } from './accounts/account-contract.ts';
+import { type AccountEntity, type AccountModel, checkAccount } from './accounts/account-contract.ts';
 import { AccountInput } from './accounts/account-input.ts';
 import { readRegistrationFields } from './routes/register.ts';
 import { sharedHasher } from './accounts/account-subscriber.ts';
@@ -120,9 +120,10 @@ export const auth = fp(
     const devices = new DeviceCookies(options.keyFor('device cookies'));
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const twoFactor = twoFactorParts(wiring);
+    const twoFactor = twoFactorParts(wiring, devices);
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
-    const completeLogin = twoFactor === undefined ? finishLogin : requiringSecondFactor(finishLogin, twoFactor);
+    const completeLogin =
+      twoFactor === undefined ? finishLogin : requiringSecondFactor(finishLogin, twoFactor, accounts);
     const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
@@ -151,7 +152,10 @@ export const auth = fp(
         passwordRules,
         registrationInput: registrationInputOf(options, model, passwordRules),
         me,
-        sessions: refreshParts(options, sessions, { tokens, voidLink: linkVoider(accounts, parts.loginLink) }),
+        sessions: refreshParts(options, sessions, {
+          tokens,
+          endPendingLogins: pendingLoginsEnder(accounts, parts.loginLink, twoFactor),
+        }),
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
@@ -196,7 +200,8 @@ function install(
 /** Makes the check of a second factor's code; undefined if there is no second factor. */
 function codeCheck(twoFactor: ReturnType<typeof twoFactorParts>) {
   if (twoFactor === undefined) return undefined;
-  return (request: FastifyRequest, account: number, code: string) => checkCode(twoFactor, request, account, code);
+  return (request: FastifyRequest, account: AccountEntity, code: string) =>
+    checkCode(twoFactor, request, account, code);
 }
 
 /** Returns the ORM's hasher, made by the first application, and warns if these options differ. */
@@ -270,20 +275,25 @@ function loginLinkParts(
 function refreshParts(
   options: ResolvedAuthOptions,
   sessions: SessionParts | undefined,
-  more: Pick<RefreshParts, 'tokens' | 'voidLink'>,
+  more: Pick<RefreshParts, 'tokens' | 'endPendingLogins'>,
 ): RefreshParts | undefined {
   return sessions && { ...sessions, ...more, origins: options.sessions!.origins };
 }
 
-/** Makes the function that voids an account's link when it logs out everywhere. Its sessions have ended by then. */
-function linkVoider(accounts: Accounts, loginLink: LoginLinkParts | undefined): RefreshParts['voidLink'] {
-  if (loginLink === undefined) return async () => {};
+/** Makes the function that ends an account's logins that have begun, when it logs out everywhere. */
+function pendingLoginsEnder(
+  accounts: Accounts,
+  loginLink: LoginLinkParts | undefined,
+  twoFactor: ReturnType<typeof twoFactorParts>,
+): RefreshParts['endPendingLogins'] {
   return async (request, id) => {
     try {
-      const account = await accounts.byId(request.em, id);
-      if (account !== undefined) await loginLink.loginCodes.cancel(account.email);
+      await twoFactor?.attempts.endAll(id);
+      const account = loginLink && (await accounts.byId(request.em, id));
+      if (account !== undefined) await loginLink!.loginCodes.cancel(account.email);
     } catch (error) {
-      request.log.warn({ err: error, account: id }, 'a link to log in could not be voided');
+      // The sessions end nevertheless.
+      request.log.warn({ err: error, account: id }, 'the logins that have begun could not be ended');
     }
   };
 }

@@ -18,7 +18,7 @@ export interface RecentProofParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
   /** Checks and uses up a code of the second factor; undefined if two factors are off. */
-  readonly checkCode: ((request: FastifyRequest, account: number, code: string) => Promise<void>) | undefined;
+  readonly checkCode: ((request: FastifyRequest, account: AccountEntity, code: string) => Promise<void>) | undefined;
   /** When the user of the request logged in; undefined if that is unknown. */
   readonly loginTime: (request: FastifyRequest) => Promise<Date | undefined>;
 }
@@ -34,7 +34,7 @@ export function recentProof({ accounts, checkPassword, checkCode, loginTime }: R
   return async (request, { password, code }) => {
     const account = await accounts.ofRequest(request);
     if (password !== undefined) await orForbidden(() => checkPassword(request, account, password, 'password'));
-    else if (code !== undefined && checkCode) await orForbidden(() => checkCode(request, account.id, code));
+    else if (code !== undefined && checkCode) await orForbidden(() => checkCode(request, account, code));
     else if (!isRecent(await loginTime(request))) throw missing(checkCode !== undefined);
     return account;
   };

@@ -41,7 +41,7 @@ export function logoutRoute(parts: RefreshParts): AuthRoute {
 }
 
 export function logoutAllRoute(parts: RefreshParts): AuthRoute {
-  const { sessions, cookie, voidLink } = parts;
+  const { sessions, cookie, endPendingLogins } = parts;
   return {
     ...COMMON,
     name: 'logout-all',
@@ -52,8 +52,9 @@ export function logoutAllRoute(parts: RefreshParts): AuthRoute {
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const token = refreshTokenOf(parts, request);
       const account = request.user === null ? await sessions.accountOf(request, token!) : accountOf(request);
+      // First, so that none of them starts a session after the others have ended.
+      await endPendingLogins(request, account);
       await sessions.endAll(request.em, account);
-      await voidLink(request, account);
       const event = { ...securityEvent(request, 'auth.logout_all'), account };
       request.log.info(event, 'somebody logged out everywhere');
       cookie.clear(request, reply);

@@ -133,7 +133,7 @@ async function provenAccount(
     // A passkey logs in without a code, so the password alone must not be enough to add one.
     if (await twoFactor?.twoFactors.isOn(request.em, account.id)) {
       if (code === undefined) throw refused('/code', 'is required with the password');
-      await checkCode(twoFactor!, request, account.id, code);
+      await checkCode(twoFactor!, request, account, code);
     }
   } else if ((await passkeys.check(request, { to: 'prove', account: account.id }, passkey)) === undefined) {
     throw refused('/passkey', 'is not a passkey of the account that was asked for just before');

@@ -11,8 +11,8 @@ export interface RefreshParts extends SessionParts {
   readonly tokens: AccessTokens;
   /** Additional origins whose pages may refresh with the cookie. */
   readonly origins: ReadonlySet<string>;
-  /** Voids a link to log in that was sent to the account. */
-  readonly voidLink: (request: FastifyRequest, account: number) => Promise<void>;
+  /** Ends logins of the account that have begun: a link that was sent to it, and attempts that wait for a second factor. */
+  readonly endPendingLogins: (request: FastifyRequest, account: number) => Promise<void>;
 }
 
 export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts): AuthRoute {

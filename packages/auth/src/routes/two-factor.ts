@@ -1,7 +1,9 @@
 import { InvalidUsage, securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { AccountEntity } from '../accounts/account-contract.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { CheckPassword } from '../login/check-password.ts';
 import type { LoginAttempt, LoginAttempts } from '../two-factors/login-attempts.ts';
 import { ASSERTION } from '../passkeys/passkey-answers.ts';
@@ -27,8 +29,12 @@ import { REQUEST_OPTIONS } from './webauthn-options.ts';
 export interface TwoFactorParts {
   readonly twoFactors: TwoFactors;
   readonly attempts: LoginAttempts;
-  /** Holds accounts with too many wrong codes, across all attempts. */
+  /**
+   * Blocks accounts with too many wrong codes, across all attempts. A browser that has logged in before has a limit of
+   * its own.
+   */
   readonly wrongCodes: GuessLimit;
+  readonly devices: DeviceCookies;
   /** The name that authenticator apps show; undefined: the host. */
   readonly issuer: string | undefined;
 }
@@ -158,10 +164,13 @@ function confirmHandler({ accounts, twoFactors, wrongCodes }: TwoFactorRoutePart
   return async (request: FastifyRequest): Promise<Static<typeof RECOVERY_CODES>> => {
     const { code } = readCode(request.body);
     const { id } = await accounts.ofRequest(request);
-    await wrongCodes.check(subjectOf(id));
+    // Without a secret to guess nothing is counted, and its codes are counted separately from those of logins: otherwise
+    // a stolen access token could block the owner's logins.
+    if (!(await twoFactors.isPending(request.em, id))) throw nothingPending();
+    await wrongCodes.check(setupOf(id));
     const recovery_codes = await twoFactors.confirm(request.em, id, code);
     if (recovery_codes === undefined) {
-      await wrongCodes.count(subjectOf(id));
+      await wrongCodes.count(setupOf(id));
       throw wrongCode(request, id);
     }
     log(request, 'auth.two_factor_on', id, 'two factors were switched on');
@@ -171,19 +180,20 @@ function confirmHandler({ accounts, twoFactors, wrongCodes }: TwoFactorRoutePart
 
 /**
  * Throws InvalidUsage unless the code is valid for the account, and uses it up. Throws TooManyRequests while the
- * account is held.
+ * account is blocked.
  */
 export async function checkCode(
-  { twoFactors, wrongCodes }: TwoFactorParts,
+  { twoFactors, wrongCodes, devices }: TwoFactorParts,
   request: FastifyRequest,
-  account: number,
+  { id, email }: AccountEntity,
   code: string,
 ): Promise<void> {
-  const admit = () => wrongCodes.check(subjectOf(account));
+  const device = devices.knownDevice(request, email);
+  const admit = () => wrongCodes.check(subjectOf(id), device);
   await admit();
-  if ((await twoFactors.use(request.em, account, code, admit)) !== undefined) return;
-  await wrongCodes.count(subjectOf(account));
-  throw wrongCode(request, account);
+  if ((await twoFactors.use(request.em, id, code, admit)) !== undefined) return;
+  await wrongCodes.count(subjectOf(id), device);
+  throw wrongCode(request, id);
 }
 
 function removeHandler(parts: TwoFactorRouteParts) {
@@ -193,54 +203,67 @@ function removeHandler(parts: TwoFactorRouteParts) {
     const account = await accounts.ofRequest(request);
     const { id } = account;
     await checkPassword(request, account, password, 'password');
-    await checkCode(parts, request, id, code);
+    await checkCode(parts, request, account, code);
     await twoFactors.remove(request.em, id);
     log(request, 'auth.two_factor_off', id, 'two factors were switched off');
     return reply.code(204).send();
   };
 }
 
-/** Returns the kind of second factor that was proven; undefined if none was. */
+/**
+ * Returns the kind of second factor that was proven; undefined if none was.
+ *
+ * @param admit called before a right code is used up
+ */
 async function usedFactor(
-  { twoFactors, passkeys, wrongCodes }: TwoFactorRouteParts,
+  { twoFactors, passkeys }: TwoFactorRouteParts,
   request: FastifyRequest,
   attempt: LoginAttempt,
   { code, passkey }: Omit<Static<typeof CODE_OR_PASSKEY_BODY>, 'two_factor_token'>,
+  admit: () => Promise<unknown>,
 ): Promise<UsedFactor | 'passkey' | undefined> {
   if (passkey === undefined) {
     if (code === undefined) throw missingCode();
-    return twoFactors.use(request.em, attempt.account, code, () => wrongCodes.check(subjectOf(attempt.account)));
+    return twoFactors.use(request.em, attempt.account, code, admit);
   }
   return (await passkeys?.check(request, purposeOf(attempt), passkey)) === undefined ? undefined : 'passkey';
 }
 
 function loginHandler(parts: TwoFactorRouteParts) {
-  const { accounts, attempts, wrongCodes, finishLogin, passkeys } = parts;
+  const { accounts, attempts, wrongCodes, devices, finishLogin, passkeys } = parts;
   const readBody = passkeys === undefined ? readSecondFactor : readCodeOrPasskey;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { two_factor_token, ...given } = readBody(request.body);
     const attempt = attempts.read(two_factor_token);
     if (attempt === undefined) throw isOver();
     const { account: id, choices } = attempt;
-    await wrongCodes.check(subjectOf(id));
-    const used = await usedFactor(parts, request, attempt, given);
+    const account = await accounts.byId(request.em, id);
+    // The password may have changed since the first factor. A change after this line makes `finishLogin` fail.
+    if (account === undefined || !(await attempts.isOf(attempt, account))) throw isOver();
+    const device = devices.knownDevice(request, account.email);
+    const admit = () => wrongCodes.check(subjectOf(id), device);
+    await admit();
+    const used = await usedFactor(parts, request, attempt, given, admit);
     if (used === undefined) {
       await attempts.countWrong(attempt);
-      await wrongCodes.count(subjectOf(id));
+      await wrongCodes.count(subjectOf(id), device);
       log(request, 'auth.two_factor_failed', id, 'a second factor was wrong');
       throw new Unauthorized('The code is not correct');
     }
     // The right code after the fifth wrong one is too late.
     if (!(await attempts.finish(attempt))) throw isOver();
     if (used === 'recovery_code') log(request, 'auth.recovery_code_used', id, 'a recovery code was used');
-    const account = await accounts.byId(request.em, id);
-    if (account === undefined) throw isOver();
     return finishLogin(request, reply, account, choices);
   };
 }
 
 function subjectOf(account: number): string {
   return `two factors of ${account}`;
+}
+
+/** The subject of codes that confirm a new secret. */
+function setupOf(account: number): string {
+  return `setup of two factors of ${account}`;
 }
 
 function isOver(): Unauthorized {
@@ -250,6 +273,11 @@ function isOver(): Unauthorized {
 function missingCode(): InvalidUsage {
   const details = [{ in: 'body', path: '/code', message: 'is required, or a passkey' }] as const;
   return new InvalidUsage('The second factor is missing', { details });
+}
+
+function nothingPending(): InvalidUsage {
+  const details = [{ in: 'body', path: '/code', message: 'confirms no secret: get one by POST /two-factor' }] as const;
+  return new InvalidUsage('There is no secret to confirm', { details });
 }
 
 function wrongCode(request: FastifyRequest, account: number): InvalidUsage {

@@ -1,5 +1,8 @@
 import { securityEvent } from '@viewset/core';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
+import { refuseDisabled } from '../login/login-failures.ts';
 import type { TwoFactorParts } from '../routes/two-factor.ts';
 import { LoginAttempts } from './login-attempts.ts';
 import { RecoveryCodes } from './recovery-codes.ts';
@@ -13,22 +16,23 @@ import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
 export function requiringSecondFactor(
   completeLogin: CompleteLogin,
   { twoFactors, attempts }: TwoFactorParts,
+  accounts: Accounts,
 ): CompleteLogin {
   return async (request, reply, account, choices = {}) => {
     if (!(await twoFactors.isOn(request.em, account.id))) return completeLogin(request, reply, account, choices);
     const event = { ...securityEvent(request, 'auth.two_factor_asked'), account: account.id };
     request.log.info(event, 'a login needs a second factor');
-    return { two_factor_token: await attempts.begin(account.id, choices) };
+    const { id, password = (await accounts.byId(request.em, id))?.password } = account;
+    if (password === undefined) throw refuseDisabled(request, account);
+    return { two_factor_token: await attempts.begin({ id, password }, choices) };
   };
 }
 
 /** Undefined: two factors are off. */
-export function twoFactorParts({
-  orm,
-  model,
-  store,
-  options: { twoFactor, keyFor },
-}: Wiring): TwoFactorParts | undefined {
+export function twoFactorParts(
+  { orm, model, store, options: { twoFactor, keyFor } }: Wiring,
+  devices: DeviceCookies,
+): TwoFactorParts | undefined {
   if (twoFactor === undefined) return undefined;
   const box = new SecretBox(keyFor('secrets of second factors'));
   const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
@@ -36,6 +40,7 @@ export function twoFactorParts({
     twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
     attempts: new LoginAttempts(store, keyFor('login attempts')),
     wrongCodes: new GuessLimit(store, keyFor('wrong second factors'), codeGuesses('second factors')),
+    devices,
     issuer: twoFactor.issuer,
   };
 }

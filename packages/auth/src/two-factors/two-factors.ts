@@ -58,6 +58,12 @@ export class TwoFactors {
     return secret;
   }
 
+  /** True if the account has a secret that is not confirmed yet. */
+  async isPending(em: EntityManager, account: number): Promise<boolean> {
+    const factor = await this.#find(em, account);
+    return factor !== undefined && !factor.confirmed_at;
+  }
+
   /**
    * Enables two factors, and returns the recovery codes. Undefined if the code is wrong, or there is nothing to
    * confirm.

@@ -5,6 +5,7 @@ import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, ApiKey, Identity, Passkey, Role, Session, TwoFactor } from '../support/entities.ts';
+import { codeOf } from '../support/totp-code.ts';
 
 const KINDS = {
   'the session that asks': 'current',
@@ -14,6 +15,7 @@ const KINDS = {
   'second factor': 'two_factor',
   'linked services': 'services',
   'a link to log in': 'login_link',
+  'a login that waits for its second factor': 'waiting_login',
 } as const;
 type Kind = (typeof KINDS)[keyof typeof KINDS];
 const COLUMNS = ['change-password', 'reset-password', 'logout-all'] as const;
@@ -56,15 +58,18 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
     const em = orm.em.fork();
     const account = id as never;
     const now = new Date();
-    em.create(TwoFactor, { account, secret: 'x', recovery_codes: '', confirmed_at: now });
     em.create(Identity, { account, provider: 'main', subject: email });
     const credential = { credential_id: email, public_key: 'x', counter: 0, created_at: now };
     em.create(Passkey, { id: crypto.randomUUID(), account, name: 'Phone', ...credential });
     await em.flush();
+    const { secret } = (await app.post('/auth/two-factor', {}, by)).body as { secret?: string };
+    const confirmed = await app.post('/auth/two-factor/confirm', { code: codeOf(secret ?? '') }, by);
+    const [code] = confirmed.body['recovery_codes'] as unknown as string[];
+    const { two_factor_token } = (await app.post('/auth/login', { email, password: PASSWORD })).body;
     const from = app.mailer.mails.length;
     await app.post('/auth/login-link', { email });
     const link = /#(\S+)/.exec((await app.mail(from)).content)?.[1];
-    // A link works once, so trying it would end it.
+    // A link and a login that waits work once, so trying them would end them.
     let isTried = false;
     const left = async (): Promise<Record<Kind, boolean>> => {
       const count = async (kind: keyof typeof entities): Promise<boolean> =>
@@ -77,6 +82,8 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
         two_factor: await count('two_factor'),
         services: await count('services'),
         login_link: !isTried || (await app.post('/auth/login-link/confirm', { token: link })).status === 200,
+        waiting_login:
+          !isTried || (await app.post('/auth/login/two-factor', { two_factor_token, code })).status === 200,
       };
     };
     const call = async (route: (typeof COLUMNS)[number], revoke?: readonly string[]): Promise<void> => {
@@ -102,9 +109,9 @@ forEachDatabase(t, { entities: [Account, Role, Session, ApiKey, TwoFactor, Passk
   for (const route of COLUMNS) {
     t.test(`${route}, cell by cell`, async (t) => {
       const cells = table.filter((each) => each.route === route);
-      t.equal(cells.length, 7);
+      t.equal(cells.length, 8);
       const { left, call } = await setUp();
-      t.strictSame(Object.values(await left()), Array(7).fill(true), 'all is there before');
+      t.strictSame(Object.values(await left()), Array(8).fill(true), 'all is there before');
       await call(route);
       const after = await left();
       for (const { kind, cell } of cells) {

@@ -7,6 +7,7 @@ import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
 import { type Answer, MailBox, PASSWORD, SECRET, startApp } from '../support/app.ts';
+import { Browser } from '../support/browser.ts';
 import { Account, ApiKey, Role, TwoFactor } from '../support/entities.ts';
 import { codeOf, STEP_MS } from '../support/totp-code.ts';
 
@@ -26,7 +27,7 @@ function wrongCodeOf(secret: string): string {
 forEachDatabase(t, { entities }, async (t, orm) => {
   const store = new MemoryStore();
   t.teardown(() => store.close());
-  const options = { twoFactor: TwoFactor, apiKeys: ApiKey, store };
+  const options = { twoFactor: TwoFactor, apiKeys: ApiKey, passwords: {}, store };
   const app = await startApp(t, orm, options);
   const by = (token: string) => ({ authorization: `Bearer ${token}` });
   const login = (name: string): Promise<Answer> =>
@@ -130,6 +131,60 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await second(await attempt('lost'), 'aaaaa-aaaaa')).status, 401);
     const { codes: others } = await enrol('finder');
     t.equal((await second(await attempt('lost'), others[0] ?? '')).status, 401, 'another account’s is none');
+  });
+
+  t.test('a login that waits for its code ends with a new password', async (t) => {
+    const { codes } = await enrol('victim');
+    const [waiting, linked] = [await attempt('victim'), await attempt('victim')];
+    const from = app.mailer.mails.length;
+    await app.post('/auth/forgot-password', { email: 'victim@example.com' });
+    const code = await app.sentCode(from, 'victim@example.com');
+    const reset = { email: 'victim@example.com', code, new_password: 'battery staple' };
+    t.equal((await app.post('/auth/reset-password', reset)).status, 204);
+    for (let wrong = 0; wrong < 6; wrong++) {
+      t.match(await second(waiting, 'aaaaa-aaaaa'), { status: 401, body: { error: /login is over/ } });
+    }
+    t.equal((await second(linked, codes[0]!)).status, 401);
+    const again = await app.post('/auth/login', { email: 'victim@example.com', password: 'battery staple' });
+    t.equal((await second(again.body['two_factor_token'], codes[0]!)).status, 200, 'the code is not used up');
+  });
+
+  t.test('codes for a secret that nobody has begun count nothing, and those of a setup block no login', async (t) => {
+    const { token, codes } = await enrol('owner');
+    const confirm = (by_: string): Promise<Answer> => app.post('/auth/two-factor/confirm', { code: '000000' }, by(by_));
+    for (let tries = 0; tries < 12; tries++) {
+      t.match(await confirm(token), { status: 400, body: { error: 'There is no secret to confirm' } });
+    }
+    t.equal((await second(await attempt('owner'), codes[0]!)).status, 200, 'the thief of a token blocks nobody');
+    await app.addAccount('beginner@example.com');
+    const beginner = await app.login('beginner@example.com');
+    const begun = await app.request('POST', '/auth/two-factor', { headers: by(beginner) });
+    const { secret } = begun.body as unknown as { secret: string };
+    const wrong = (): Promise<Answer> =>
+      app.post('/auth/two-factor/confirm', { code: wrongCodeOf(secret) }, by(beginner));
+    for (let tries = 0; tries < 10; tries++) t.equal((await wrong()).status, 400);
+    t.equal((await wrong()).status, 429, 'the secret itself is not guessed');
+    const { id } = (await app.stored('beginner@example.com'))!;
+    await orm.em.fork().nativeUpdate(TwoFactor, { account: { id } }, { confirmed_at: new Date() });
+    t.equal((await second(await attempt('beginner'), codeOf(secret))).status, 200);
+  });
+
+  t.test('wrong codes of others do not block a browser that has logged in before', async (t) => {
+    const { codes } = await enrol('regular');
+    const browser = new Browser(app);
+    const email = 'regular@example.com';
+    const login = async (code: string): Promise<number> => {
+      const { body } = await browser.login(email);
+      return (
+        await browser.send('POST', '/auth/login/two-factor', { two_factor_token: body['two_factor_token'], code })
+      ).status;
+    };
+    t.equal(await login(codes[0]!), 200);
+    for (let tries = 0; tries < 10; tries++) await second(await attempt('regular'), 'aaaaa-aaaaa');
+    t.equal((await second(await attempt('regular'), codes[1]!)).status, 429);
+    t.equal(await login(codes[1]!), 200);
+    for (let tries = 0; tries < 10; tries++) t.equal(await login('aaaaa-aaaaa'), 401);
+    t.equal(await login(codes[2]!), 429, 'it has a limit of its own');
   });
 
   t.test('five wrong codes end the attempt', async (t) => {
