@@ -3,6 +3,23 @@ import { authSettings } from '../src/settings.ts';
 
 const SECRET_KEY = 'a'.repeat(32);
 
+t.test('further secrets verify beside the one that signs', async (t) => {
+  const [JWT_SECRET, one, two] = ['b'.repeat(32), 'c'.repeat(32), 'd'.repeat(40)];
+  const lists = { SECRET_KEY_FALLBACKS: ` ${one}, ${two},` };
+  t.strictSame(authSettings({ SECRET_KEY, ...lists }).secret, [SECRET_KEY, one, two]);
+  t.equal(authSettings({ SECRET_KEY, SECRET_KEY_FALLBACKS: '' }).secret, SECRET_KEY);
+  t.equal(authSettings({ SECRET_KEY, JWT_SECRET, ...lists }).secret, JWT_SECRET, 'those of the secret in use');
+  t.strictSame(authSettings({ SECRET_KEY, JWT_SECRET, JWT_SECRET_FALLBACKS: one }).secret, [JWT_SECRET, one]);
+  t.throws(() => authSettings({ SECRET_KEY, JWT_SECRET_FALLBACKS: one }), {
+    name: 'ImproperlyConfigured',
+    message: /JWT_SECRET_FALLBACKS needs JWT_SECRET/,
+  });
+  t.throws(() => authSettings({ SECRET_KEY, SECRET_KEY_FALLBACKS: `${one},a short one` }), {
+    name: 'ImproperlyConfigured',
+    message: /^SECRET_KEY_FALLBACKS must be secrets of at least 32 bytes, separated by commas; number 2 is shorter$/,
+  });
+});
+
 t.test('defaults: JWT_SECRET is SECRET_KEY, tokens last a day, the endpoints are the plugin’s', async (t) => {
   t.strictSame(authSettings({ SECRET_KEY }), { secret: SECRET_KEY, expirationDelta: 86_400 });
   t.strictSame(authSettings({ SECRET_KEY, JWT_SECRET: '', JWT_ACCESS_TOKEN_EXPIRES: '', NON_AUTH_ENDPOINTS: '' }), {

@@ -1,5 +1,6 @@
 import type { Store } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { hitEach } from '../secrets/hit-each.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import type { EmailText } from './email-sender.ts';
 import type { Mails } from './mails.ts';
@@ -30,8 +31,8 @@ export class Notices {
 
   async #isAllowed(request: FastifyRequest, email: string): Promise<boolean> {
     try {
-      const { allowed } = await this.#store.hit(`auth:notices:${this.#keys.hash(email)}`, MAX_PER_DAY, DAY_MS);
-      return (allowed as unknown) === true;
+      const keys = this.#keys.hashes(email).map((hash) => `auth:notices:${hash}`);
+      return (await hitEach(this.#store, keys, MAX_PER_DAY, DAY_MS)).allowed;
     } catch (error) {
       request.log.warn({ err: error }, 'the store does not answer: a notice is sent uncounted');
       return true;

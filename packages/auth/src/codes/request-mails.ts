@@ -2,6 +2,7 @@ import { ImproperlyConfigured, type Store, TooManyRequests } from '@viewset/core
 import type { FastifyRequest } from 'fastify';
 import type { EmailText } from './email-sender.ts';
 import type { Mails } from './mails.ts';
+import { hitEach, undoEach } from '../secrets/hit-each.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import type { CountedSend, VerificationCodes } from './verification-codes.ts';
 
@@ -68,10 +69,10 @@ export class CountedMails {
 
   /** Counts a mail of a sender, and returns the function that removes it from the count. */
   async #count({ id, maxPerDay }: MailSender): Promise<() => Promise<void>> {
-    const key = `auth:mails-of:${this.#keys.hash(`account ${String(id)}`)}`;
-    const { allowed, stamp, retryAfterMs } = await this.#store.hit(key, maxPerDay, DAY_MS);
-    if ((allowed as unknown) !== true) throw new TooManyRequests(retryAfterMs / 1000, SENT_TOO_MANY);
-    return async () => this.#store.undo(key, stamp);
+    const keys = this.#keys.hashes(`account ${String(id)}`).map((hash) => `auth:mails-of:${hash}`);
+    const { allowed, stamps, retryAfterMs } = await hitEach(this.#store, keys, maxPerDay, DAY_MS);
+    if (!allowed) throw new TooManyRequests(retryAfterMs / 1000, SENT_TOO_MANY);
+    return () => undoEach(this.#store, keys, stamps);
   }
 }
 

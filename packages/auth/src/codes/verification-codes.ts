@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type Store, TooManyRequests, wrongOption } from '@viewset/core';
 import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
+import { hitEach, undoEach } from '../secrets/hit-each.ts';
 import { KeyRing } from '../secrets/key-ring.ts';
 import { SecretBox } from '../secrets/secret-box.ts';
 
@@ -27,8 +28,8 @@ export interface TakenCode {
 
 /** A counted send, for `uncountSend`. */
 export interface CountedSend {
-  readonly recent: number;
-  readonly daily: number;
+  readonly recent: readonly number[];
+  readonly daily: readonly number[];
 }
 
 /**
@@ -87,15 +88,15 @@ export class VerificationCodes {
     try {
       return { recent, daily: await this.#hit(this.#sends(address, 'day'), MAX_SENDS_PER_DAY, DAY_MS, message) };
     } catch (error) {
-      await this.#store.undo(this.#sends(address), recent);
+      await undoEach(this.#store, this.#sends(address), recent);
       throw error;
     }
   }
 
   /** Removes a failed send from the count. */
   async uncountSend(address: string, { recent, daily }: CountedSend): Promise<void> {
-    await this.#store.undo(this.#sends(address), recent);
-    await this.#store.undo(this.#sends(address, 'day'), daily);
+    await undoEach(this.#store, this.#sends(address), recent);
+    await undoEach(this.#store, this.#sends(address, 'day'), daily);
   }
 
   /**
@@ -107,7 +108,7 @@ export class VerificationCodes {
     const code = String(randomInt(1_000_000)).padStart(6, '0');
     const [key = '', ...others] = this.#storeKeys(address);
     const value = this.#hashes(address, code)[0] + this.#sealed(address, note);
-    await this.#store.put(this.#sentKey(address), this.#hashes(address, code)[0]!, CODE_LIFETIME_SECONDS * 1000);
+    await this.#store.put(this.#sentKeys(address)[0]!, this.#hashes(address, code)[0]!, CODE_LIFETIME_SECONDS * 1000);
     await this.#store.put(key, value, CODE_LIFETIME_SECONDS * 1000);
     for (const other of others) await this.#store.remove(other);
     return code;
@@ -169,8 +170,9 @@ export class VerificationCodes {
 
   /** True for the last code that was made, also if it is used up: several requests may have sent it. It is no guess. */
   async #wasSent(address: string, code: string): Promise<boolean> {
-    const sent = await this.#store.read(this.#sentKey(address));
-    return sent !== undefined && this.#hashes(address, code).includes(sent);
+    const hashes = this.#hashes(address, code);
+    const sent = await Promise.all(this.#sentKeys(address).map((key) => this.#store.read(key)));
+    return sent.some((hash) => hash !== undefined && hashes.includes(hash));
   }
 
   /** Another process may have made the code with any of the keys. */
@@ -188,9 +190,9 @@ export class VerificationCodes {
     return 'missing';
   }
 
-  async #hit(key: string, limit: number, windowMs: number, message: string): Promise<number> {
-    const { allowed, stamp, retryAfterMs } = await this.#store.hit(key, limit, windowMs);
-    if ((allowed as unknown) === true) return stamp;
+  async #hit(keys: readonly string[], limit: number, windowMs: number, message: string): Promise<readonly number[]> {
+    const { allowed, stamps, retryAfterMs } = await hitEach(this.#store, keys, limit, windowMs);
+    if (allowed) return stamps;
     throw new TooManyRequests(retryAfterMs / 1000, message);
   }
 
@@ -203,12 +205,13 @@ export class VerificationCodes {
     return `${this.#prefix}key\n${address}`;
   }
 
-  #sends(address: string, span = ''): string {
-    return `auth:sends:${span}${this.#keys.hash(`key\n${address}`)}`;
+  #sends(address: string, span = ''): string[] {
+    return this.#keys.hashes(`key\n${address}`).map((hash) => `auth:sends:${span}${hash}`);
   }
 
-  #sentKey(address: string): string {
-    return `auth:code-sent:${this.#keys.hash(`${this.#prefix}key\n${address}`)}`;
+  /** Where the last code is remembered. */
+  #sentKeys(address: string): string[] {
+    return this.#keys.hashes(`${this.#prefix}key\n${address}`).map((hash) => `auth:code-sent:${hash}`);
   }
 
   #storeKeys(address: string): string[] {

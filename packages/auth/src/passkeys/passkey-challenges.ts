@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Store, TooManyRequests } from '@viewset/core';
+import { hitEach } from '../secrets/hit-each.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 
 export const CHALLENGE_LIFETIME_MS = 300_000;
@@ -24,9 +25,9 @@ export class PasskeyChallenges {
 
   /** Throws TooManyRequests for the 301st of a client within five minutes. */
   async issue(purpose: string, client: ChallengeClient): Promise<string> {
-    const counter = `auth:passkey-challenges:${this.#keys.hash(JSON.stringify(client))}`;
-    const { allowed, retryAfterMs } = await this.#store.hit(counter, MAX_ISSUED, CHALLENGE_LIFETIME_MS);
-    if ((allowed as unknown) !== true) throw new TooManyRequests(retryAfterMs / 1000);
+    const counters = this.#keys.hashes(JSON.stringify(client)).map((hash) => `auth:passkey-challenges:${hash}`);
+    const { allowed, retryAfterMs } = await hitEach(this.#store, counters, MAX_ISSUED, CHALLENGE_LIFETIME_MS);
+    if (!allowed) throw new TooManyRequests(retryAfterMs / 1000);
     const challenge = randomBytes(32).toString('base64url');
     await this.#store.put(this.#storeKeys(challenge)[0]!, this.#purposes(purpose)[0]!, CHALLENGE_LIFETIME_MS);
     return challenge;

@@ -46,7 +46,8 @@ export function codeGuesses(kind: string): Guesses {
  * Limits wrong guesses of a secret for each subject, such as an address: ten within ten minutes block it for two
  * minutes, ten more for four, and so on up to an hour, counted over a day. A subject may have a limit for the whole day
  * too. The limit uses only the subject, so it does not reveal if an account exists. A device that has logged into the
- * account before has its own limit, so that unknown devices cannot block it. The store only gets keyed hashes.
+ * account before has its own limit, so that unknown devices cannot block it. The store only gets keyed hashes. Guesses are
+ * counted under each key of the ring, so that blocks outlast the replacement of a key.
  *
  * Simultaneous guesses are counted one by one, after they were compared. At most ten clients learn that their guess was
  * wrong, and after that none learns that it was right.
@@ -63,53 +64,67 @@ export class GuessLimit {
   }
 
   /**
-   * Throws TooManyRequests if the subject is blocked. Returns how often it was blocked.
+   * Throws TooManyRequests if the subject is blocked.
    *
    * @param device a device that has logged into the account before
    */
-  async check(subject: string, device?: string): Promise<number> {
-    const name = this.#nameOf(subject, device);
-    const blocks = MAX_BLOCKS - (await this.#store.peek(this.#key('holds', name), MAX_BLOCKS, DAY_MS)).remaining;
-    const { maxPerDay } = this.#guesses;
-    const states = await Promise.all([
-      this.#store.peek(this.#key(`hold:${blocks}`, name), 1, blockMs(blocks)),
-      this.#store.peek(this.#key(`wrong:${blocks}`, name), MAX_WRONG, WINDOW_MS),
-      ...(maxPerDay === undefined ? [] : [this.#store.peek(this.#key('day', name), maxPerDay, DAY_MS)]),
-    ]);
-    // Only true allows the request, because a store may be the application's own.
-    const refusing = states.filter(({ allowed }: { allowed: unknown }) => allowed !== true);
-    if (refusing.length > 0) throw this.#blocked(Math.max(...refusing.map(({ retryAfterMs }) => retryAfterMs)));
-    return blocks;
+  async check(subject: string, device?: string): Promise<void> {
+    await this.#check(this.#hashesOf(subject, device));
   }
 
   /** Counts a wrong guess; the tenth blocks the subject. Throws TooManyRequests if it was already blocked. */
   async count(subject: string, device?: string): Promise<void> {
-    const name = this.#nameOf(subject, device);
-    const blocks = await this.check(subject, device);
+    const hashes = this.#hashesOf(subject, device);
+    const blocks = await this.#check(hashes);
+    for (const [index, hash] of hashes.entries()) await this.#countIn(hash, blocks[index]!);
+  }
+
+  /** Throws TooManyRequests if one of the hashes is blocked. Returns how often each was blocked. */
+  async #check(hashes: readonly string[]): Promise<number[]> {
+    const states = await Promise.all(hashes.map((hash) => this.#stateOf(hash)));
+    const waits = states.flatMap(({ waitsMs }) => waitsMs);
+    if (waits.length > 0) throw this.#blocked(Math.max(...waits));
+    return states.map(({ blocks }) => blocks);
+  }
+
+  async #stateOf(hash: string): Promise<{ blocks: number; waitsMs: number[] }> {
+    const blocks = MAX_BLOCKS - (await this.#store.peek(keyOf('holds', hash), MAX_BLOCKS, DAY_MS)).remaining;
     const { maxPerDay } = this.#guesses;
-    const wrong = await this.#store.hit(this.#key(`wrong:${blocks}`, name), MAX_WRONG, WINDOW_MS);
+    const states = await Promise.all([
+      this.#store.peek(keyOf(`hold:${blocks}`, hash), 1, blockMs(blocks)),
+      this.#store.peek(keyOf(`wrong:${blocks}`, hash), MAX_WRONG, WINDOW_MS),
+      ...(maxPerDay === undefined ? [] : [this.#store.peek(keyOf('day', hash), maxPerDay, DAY_MS)]),
+    ]);
+    // Only true allows the request, because a store may be the application's own.
+    const refusing = states.filter(({ allowed }: { allowed: unknown }) => allowed !== true);
+    return { blocks, waitsMs: refusing.map(({ retryAfterMs }) => retryAfterMs) };
+  }
+
+  async #countIn(hash: string, blocks: number): Promise<void> {
+    const { maxPerDay } = this.#guesses;
+    const wrong = await this.#store.hit(keyOf(`wrong:${blocks}`, hash), MAX_WRONG, WINDOW_MS);
     if ((wrong.allowed as unknown) !== true) throw this.#blocked(wrong.retryAfterMs);
-    const day = maxPerDay === undefined ? wrong : await this.#store.hit(this.#key('day', name), maxPerDay, DAY_MS);
+    const day = maxPerDay === undefined ? wrong : await this.#store.hit(keyOf('day', hash), maxPerDay, DAY_MS);
     if ((day.allowed as unknown) !== true) throw this.#blocked(day.retryAfterMs);
     if (wrong.remaining > 0) return;
     // In this order the subject stays blocked in between: until `holds` increases, the wrong guesses block it.
-    await this.#store.hit(this.#key(`hold:${blocks + 1}`, name), 1, blockMs(blocks + 1));
-    await this.#store.hit(this.#key('holds', name), MAX_BLOCKS, DAY_MS);
+    await this.#store.hit(keyOf(`hold:${blocks + 1}`, hash), 1, blockMs(blocks + 1));
+    await this.#store.hit(keyOf('holds', hash), MAX_BLOCKS, DAY_MS);
   }
 
-  #nameOf(subject: string, device: string | undefined): string {
+  #hashesOf(subject: string, device: string | undefined): string[] {
     const { kind } = this.#guesses;
-    return device === undefined ? `${kind}\n${subject}` : `${kind} of ${device}\n${subject}`;
-  }
-
-  #key(counter: string, name: string): string {
-    return `auth:${counter}:${this.#keys.hash(name)}`;
+    return this.#keys.hashes(device === undefined ? `${kind}\n${subject}` : `${kind} of ${device}\n${subject}`);
   }
 
   #blocked(retryAfterMs: number): TooManyRequests {
     const { message, event } = this.#guesses;
     return new TooManyRequests(retryAfterMs / 1000, message, { event });
   }
+}
+
+function keyOf(counter: string, hash: string): string {
+  return `auth:${counter}:${hash}`;
 }
 
 function blockMs(blocks: number): number {

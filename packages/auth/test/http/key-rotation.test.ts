@@ -97,6 +97,40 @@ forEachDatabase(t, { entities: [Account, Role, Session, TwoFactor] }, async (t, 
     },
   );
 
+  t.test('limits are counted together by the processes of neighbouring steps', async (t) => {
+    const steps = [old, first, second, fresh];
+    for (const [index, at] of steps.slice(0, -1).entries()) {
+      const next = steps[index + 1]!;
+      const email = `limit${index}@example.com`;
+      await old.addAccount(email);
+      const wrong = (by: TestApp, password: string) => by.post('/auth/login', { email, password });
+      for (const by of [at, next]) {
+        for (let tries = 0; tries < 5; tries++) t.equal((await wrong(by, 'wrong')).status, 401);
+      }
+      for (const by of [at, next]) t.equal((await wrong(by, PASSWORD)).status, 429, `the block of step ${index}`);
+      const ask = async (by: TestApp): Promise<number> => (await by.post('/auth/forgot-password', { email })).status;
+      for (const by of [at, next, at, next, next]) t.equal(await ask(by), 200);
+      for (const by of [at, next]) t.equal(await ask(by), 429, `the mails of step ${index}`);
+    }
+  });
+
+  t.test('a code that was used in one step is no guess in the next', async (t) => {
+    for (const [index, [at, next]] of [
+      [first, second],
+      [second, first],
+    ].entries()) {
+      const email = `used${index}@example.com`;
+      await old.addAccount(email);
+      const from = at!.mailer.mails.length;
+      await at!.post('/auth/forgot-password', { email });
+      const reset = { email, code: await at!.sentCode(from, email), new_password: PASSWORD };
+      t.equal((await at!.post('/auth/reset-password', reset)).status, 204);
+      for (let tries = 0; tries < 12; tries++) {
+        t.equal((await next!.post('/auth/reset-password', reset)).status, 400);
+      }
+    }
+  });
+
   t.test('a browser that logged in before is still a known device', async (t) => {
     const email = 'dan@example.com';
     await old.addAccount(email);
