@@ -258,7 +258,8 @@ export interface ResolvedAuthOptions {
   readonly registrationFields: WrittenFields | undefined;
 }
 
-const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
+/** Every option, as the pages list them. */
+export const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'account',
   'secret',
   'algorithm',

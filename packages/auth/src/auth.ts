@@ -13,7 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './tokens/access-tokens.ts';
 import { provideAccountNames } from './accounts/account-names.ts';
-import { type AccountEntity, type AccountModel, checkAccount } from './accounts/account-contract.ts';
+import { type AccountModel, checkAccount } from './accounts/account-contract.ts';
 import { AccountInput } from './accounts/account-input.ts';
 import { readRegistrationFields } from './routes/register.ts';
 import { sharedHasher } from './accounts/account-subscriber.ts';
@@ -24,9 +24,11 @@ import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } 
 import { decorateJwt, type JwtHelpers, jwtHelpers } from './tokens/jwt-helpers.ts';
 import { LoginWays } from './accounts/login-ways.ts';
 import { type AccessEntities, AccountAccess } from './accounts/remaining-access.ts';
+import { ownerProof, type SecondFactor } from './login/owner-proof.ts';
 import { recentProof } from './login/recent-proof.ts';
 import { checkCode } from './routes/two-factor.ts';
 import { checkViews } from './views/checked-views.ts';
+import { warnOfSignUps } from './views/open-sign-ups.ts';
 import { CachedUsers, type UserSource } from './accounts/cached-users.ts';
 import { passwordCheck } from './login/check-password.ts';
 import { CodeMails } from './codes/code-mails.ts';
@@ -130,7 +132,8 @@ export const auth = fp(
     install(app, options, header, instance, model);
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
     const loginTime = loginTimeOf(users, sessions);
-    const proveRecently = recentProof({ accounts, checkPassword, checkCode: codeCheck(twoFactor), loginTime });
+    const proveOwner = ownerProof({ accounts, checkPassword, secondFactor: secondFactorOf(twoFactor) });
+    const proveRecently = recentProof({ proveOwner, hasCodes: twoFactor !== undefined, loginTime });
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
     const remaining = new AccountAccess(access, orm.em);
@@ -147,6 +150,7 @@ export const auth = fp(
         permissions: options.permissions,
         publicKeys: options.token.keys.flatMap(({ jwk }) => jwk ?? []),
         checkPassword,
+        proveOwner,
         proveRecently,
         access: remaining,
         passwordRules,
@@ -185,7 +189,7 @@ function install(
   options: ResolvedAuthOptions,
   header: AuthorizationHeader,
   instance: ReturnType<typeof makeInstance>,
-  { names }: AccountModel,
+  { names, meta }: AccountModel,
 ): void {
   provideAccountNames(instance, names);
   app.decorate('auth', instance);
@@ -195,13 +199,16 @@ function install(
   checkViews(app);
   if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
   warnOfEndpoints(app, options.endpoints);
+  if (options.oauth !== undefined) warnOfSignUps(app, meta.className, options.endpoints);
 }
 
-/** Makes the check of a second factor's code; undefined if there is no second factor. */
-function codeCheck(twoFactor: ReturnType<typeof twoFactorParts>) {
+/** Returns the second factors of accounts; undefined if two factors are off. */
+function secondFactorOf(twoFactor: ReturnType<typeof twoFactorParts>): SecondFactor | undefined {
   if (twoFactor === undefined) return undefined;
-  return (request: FastifyRequest, account: AccountEntity, code: string) =>
-    checkCode(twoFactor, request, account, code);
+  return {
+    isOn: ({ em }, account) => twoFactor.twoFactors.isOn(em, account),
+    check: (request, account, code) => checkCode(twoFactor, request, account, code),
+  };
 }
 
 /** Returns the ORM's hasher, made by the first application, and warns if these options differ. */

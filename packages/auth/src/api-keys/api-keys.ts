@@ -2,7 +2,7 @@ import { hash as hashText, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/core';
 import { inTransaction, QuerySet, type RecordFinder, retryLost, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { AccountUser } from '../accounts/accounts.ts';
+import { type Accounts, AccountUser } from '../accounts/accounts.ts';
 import { type OwnedRow, OwnedRecords, ownerOf } from '../accounts/owned-records.ts';
 import { PrimarySource } from '../accounts/primary-source.ts';
 import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
@@ -76,6 +76,7 @@ interface ApiKeyRow extends OwnedRow {
 
 interface ApiKeyParts {
   readonly model: ApiKeyModel;
+  readonly accounts: Accounts;
   /** The ORM's global entity manager. */
   readonly em: EntityManager;
   readonly prefix: string;
@@ -89,14 +90,16 @@ interface ApiKeyParts {
  */
 export class ApiKeys {
   readonly #model: ApiKeyModel;
+  readonly #accounts: Accounts;
   readonly #em: EntityManager;
   readonly #prefix: string;
   readonly #maxPerAccount: number;
   readonly #pattern: RegExp;
   readonly #keys: RecordFinder<ApiKeyEntity, ApiKeyRow>;
 
-  constructor({ model, em, prefix, maxPerAccount, owned }: ApiKeyParts) {
+  constructor({ model, accounts, em, prefix, maxPerAccount, owned }: ApiKeyParts) {
     this.#model = model;
+    this.#accounts = accounts;
     this.#em = em;
     this.#prefix = prefix;
     this.#maxPerAccount = maxPerAccount;
@@ -119,17 +122,27 @@ export class ApiKeys {
     return new ApiKeyUser(ownerOf(row), { id, scopes: scopesIn(row.scopes) });
   }
 
-  /** Makes a key. The text is not stored anywhere. Throws TargetObjectAlreadyExist if the account has as many as it may. */
-  async create(request: FastifyRequest, accountId: number, fields: NewApiKey): Promise<ShownApiKey & { key: string }> {
+  /**
+   * Makes a key of the logged-in user's account. The text is not stored anywhere. Throws TargetObjectAlreadyExist if the
+   * account has as many as it may, and Unauthorized if the account is not active any more.
+   */
+  async create(request: FastifyRequest, fields: NewApiKey): Promise<ShownApiKey & { key: string }> {
     const id = randomBytes(API_KEY_ID_LENGTH / 2).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
     const { name, scopes, expiresAt } = fields;
-    const data = { id, account: accountId, name, scopes, expires_at: expiresAt, hash: hashOf(secret) };
+    const data = { id, name, scopes, expires_at: expiresAt, hash: hashOf(secret) };
     const created = await inTransaction(request, async () => {
       const { em } = request;
-      const others = QuerySet.of(em, this.#model.entity).filter({ account__id: accountId });
+      // Locked, so that of simultaneous requests none counts before another one has stored its key.
+      const { id: account } = await this.#accounts.lock(request);
+      const others = QuerySet.of(em, this.#model.entity).filter({ account__id: account });
       if ((await others.count()) >= this.#maxPerAccount) throw tooMany(this.#maxPerAccount);
-      const key = em.create(this.#model.entity, { ...data, last_used_at: null, created_at: new Date() } as never);
+      const key = em.create(this.#model.entity, {
+        ...data,
+        account,
+        last_used_at: null,
+        created_at: new Date(),
+      } as never);
       await em.persist(key).flush();
       return key;
     });
@@ -181,10 +194,16 @@ export class ApiKeys {
 }
 
 /** Undefined: API keys are off. */
-export function apiKeysOf({ orm: { em }, orm, model: account, options: { apiKeys, me } }: Wiring): ApiKeys | undefined {
+export function apiKeysOf({
+  orm: { em },
+  orm,
+  model: account,
+  accounts,
+  options: { apiKeys, me },
+}: Wiring): ApiKeys | undefined {
   if (apiKeys === undefined) return undefined;
   const model = checkApiKey(orm, apiKeys.entity, account);
-  return new ApiKeys({ model, em, ...apiKeys, owned: new OwnedRecords(model, account, em, me?.read) });
+  return new ApiKeys({ model, accounts, em, ...apiKeys, owned: new OwnedRecords(model, account, em, me?.read) });
 }
 
 function tooMany(most: number): TargetObjectAlreadyExist {

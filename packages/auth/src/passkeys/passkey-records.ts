@@ -1,6 +1,7 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { inTransaction, QuerySet, retryLost, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { PasskeyEntity, PasskeyFields, PasskeyModel } from './passkey-contract.ts';
 
 /** The most passkeys of one account. */
@@ -14,9 +15,11 @@ export interface NewPasskey extends Omit<PasskeyFields, 'created_at' | 'last_use
 /** All queries about passkeys. */
 export class PasskeyRecords {
   readonly #model: PasskeyModel;
+  readonly #accounts: Accounts;
 
-  constructor(model: PasskeyModel) {
+  constructor(model: PasskeyModel, accounts: Accounts) {
     this.#model = model;
+    this.#accounts = accounts;
   }
 
   byCredential(em: EntityManager, credential_id: string): Promise<PasskeyEntity | undefined> {
@@ -28,11 +31,16 @@ export class PasskeyRecords {
     return this.#all(em).filter({ account__id: account }).orderBy('-created_at').entities();
   }
 
-  /** Throws TargetObjectAlreadyExist if the authenticator has been added before, or the account has as many as it may. */
-  async create(request: FastifyRequest, account: number, fields: NewPasskey): Promise<PasskeyEntity> {
+  /**
+   * Adds a passkey to the logged-in user's account. Throws TargetObjectAlreadyExist if the authenticator has been added
+   * before, or the account has as many as it may.
+   */
+  async create(request: FastifyRequest, fields: NewPasskey): Promise<PasskeyEntity> {
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
+        // Locked, so that of simultaneous requests none counts before another one has stored its passkey.
+        const { id: account } = await this.#accounts.lock(request);
         if ((await this.list(em, account)).length >= MAX_PASSKEYS) throw tooMany();
         const data = { ...fields, account, created_at: new Date(), last_used_at: null };
         const passkey = em.create(this.#model.entity, data as never);

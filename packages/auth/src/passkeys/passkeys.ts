@@ -110,7 +110,7 @@ export class Passkeys {
     };
     const isStorable =
       fields.credential_id.length <= MAX_CREDENTIAL_ID_LENGTH && fields.public_key.length <= MAX_PUBLIC_KEY_LENGTH;
-    return isStorable ? shown(await this.#records.create(request, account, fields)) : undefined;
+    return isStorable ? shown(await this.#records.create(request, fields)) : undefined;
   }
 
   async list(request: FastifyRequest, account: number): Promise<ShownPasskey[]> {
@@ -250,12 +250,19 @@ export class Passkeys {
 }
 
 /** Undefined: passkeys are off. Throws ImproperlyConfigured if `@simplewebauthn/server` is not installed. */
-export async function passkeysOf({ orm, model, store, options, loginWays }: Wiring): Promise<Passkeys | undefined> {
+export async function passkeysOf({
+  orm,
+  model,
+  accounts,
+  store,
+  options,
+  loginWays,
+}: Wiring): Promise<Passkeys | undefined> {
   const { passkeys, keyFor } = options;
   if (passkeys === undefined) return undefined;
   return new Passkeys({
     library: await loadWebAuthn(),
-    records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, model)),
+    records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, model), accounts),
     challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
     relyingParty: passkeys.relyingParty,
     loginWays,

@@ -62,7 +62,7 @@ export function apiKeyRoutes({ apiKeys, permissions, proveRecently }: ApiKeyPart
       summary: 'Make an API key',
       description:
         'A key can do at most what its account can. With scopes it has these permissions of its account and no role. It is sent as a bearer token. ' +
-        'Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
+        'Takes the password, with a code if the account has two factors, unless the login is at most ten minutes old.',
       body: API_KEY_BODY,
       status: 201,
       answer: NEW_API_KEY,
@@ -70,8 +70,8 @@ export function apiKeyRoutes({ apiKeys, permissions, proveRecently }: ApiKeyPart
       async handler(request: FastifyRequest, reply: FastifyReply) {
         const body = readBody(request.body);
         const fields = newKey(body, permissions);
-        const { id: account } = await proveRecently(request, body);
-        const made = await apiKeys.create(request, account, fields);
+        await proveRecently(request, body);
+        const made = await apiKeys.create(request, fields);
         const event = { ...securityEvent(request, 'auth.api_key_created'), api_key: made.id };
         request.log.info(event, 'an API key was made');
         reply.code(201);

@@ -18,7 +18,7 @@ import { type LoginLinkParts, loginLinkRoutes } from './login-link.ts';
 import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { passkeyLoginRoutes } from './passkey-login.ts';
-import { passkeyRoutes } from './passkeys.ts';
+import { type PasskeyParts, passkeyRoutes } from './passkeys.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type OAuthParts, oauthRoutes } from './oauth.ts';
@@ -39,7 +39,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ResetPasswordParts &
   ChangeEmailParts &
   ConfirmEmailParts &
-  Pick<ApiKeyParts, 'permissions' | 'proveRecently'> & {
+  Pick<ApiKeyParts, 'permissions' | 'proveRecently'> &
+  Pick<PasskeyParts, 'proveOwner'> & {
     /** Undefined: passkeys are off. */
     readonly passkeys: Passkeys | undefined;
     readonly apiKeys: ApiKeys | undefined;

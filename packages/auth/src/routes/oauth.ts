@@ -144,7 +144,7 @@ function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'pa
       operationId: 'linkOauth',
       summary: 'Link a service to your account',
       description:
-        'Returns the page of the service. It sends the browser to the callback, which links the service and goes to `return_to`. Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
+        'Returns the page of the service. It sends the browser to the callback, which links the service and goes to `return_to`. Takes the password, with a code if the account has two factors, unless the login is at most ten minutes old.',
       body: LINK_BODY,
       status: 200,
       answer: LINK,
@@ -160,7 +160,7 @@ function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'pa
       operationId: 'unlinkOauth',
       summary: 'Unlink a service from your account',
       description:
-        'The last way to log in cannot be removed. Takes the password or a code of the second factor, unless the login is at most ten minutes old.',
+        'The last way to log in cannot be removed. Takes the password, with a code if the account has two factors, unless the login is at most ten minutes old.',
       body: PROOF_BODY,
       status: 204,
       answer: NOTHING,

@@ -2,22 +2,17 @@ import { InvalidUsage, NotFound, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { AccountEntity } from '../accounts/account-contract.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import type { CheckPassword } from '../login/check-password.ts';
+import type { OwnerProof } from '../login/owner-proof.ts';
 import { ASSERTION, NEW_CREDENTIAL } from '../passkeys/passkey-answers.ts';
 import { MAX_PASSKEY_NAME_LENGTH } from '../passkeys/passkey-contract.ts';
 import type { Passkeys, ShownPasskey } from '../passkeys/passkeys.ts';
 import { bodyReader, PROOF } from './request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
-import { checkCode, type TwoFactorParts } from './two-factor.ts';
 import { CREATION_OPTIONS, REQUEST_OPTIONS } from './webauthn-options.ts';
 
 export interface PasskeyParts {
-  readonly accounts: Accounts;
-  readonly checkPassword: CheckPassword;
+  readonly proveOwner: OwnerProof;
   readonly passkeys: Passkeys;
-  /** Undefined: two factors are off. */
-  readonly twoFactor: TwoFactorParts | undefined;
 }
 
 const PASSKEY = Type.Object(
@@ -120,21 +115,12 @@ function optionsRoutes(parts: PasskeyParts): readonly AuthRoute[] {
   ];
 }
 
-/** Returns the logged-in user's account after a proof of identity that a stolen token cannot give. */
-async function provenAccount(
-  { accounts, checkPassword, passkeys, twoFactor }: PasskeyParts,
-  request: FastifyRequest,
-): Promise<AccountEntity> {
-  const { password, code, passkey } = readProof(request.body);
-  const account = await accounts.ofRequest(request);
+/** Returns the logged-in user's account after the proof of its owner, which a passkey of the account gives too. */
+async function provenAccount({ proveOwner, passkeys }: PasskeyParts, request: FastifyRequest): Promise<AccountEntity> {
+  const { passkey, ...sent } = readProof(request.body);
+  const { account, isProven } = await proveOwner(request, passkey === undefined ? sent : {});
   if (passkey === undefined) {
-    if (password === undefined) throw refused('/password', 'is required, or a passkey');
-    await checkPassword(request, account, password, 'password');
-    // A passkey logs in without a code, so the password alone must not be enough to add one.
-    if (await twoFactor?.twoFactors.isOn(request.em, account.id)) {
-      if (code === undefined) throw refused('/code', 'is required with the password');
-      await checkCode(twoFactor!, request, account, code);
-    }
+    if (!isProven) throw refused('/password', 'is required, or a passkey');
   } else if ((await passkeys.check(request, { to: 'prove', account: account.id }, passkey)) === undefined) {
     throw refused('/passkey', 'is not a passkey of the account that was asked for just before');
   }

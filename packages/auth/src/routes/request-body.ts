@@ -33,7 +33,7 @@ export const resetPasswordBody = ({ documented }: PasswordRules) =>
 /** What proves that the owner of the account sends the request, if the login is not recent. */
 export const PROOF = {
   password: Type.Optional(Type.String({ maxLength: MAX_SENT_CHARACTERS, description: 'The password of the account' })),
-  code: Type.Optional(Type.String({ maxLength: 100, description: 'Instead of it, a code of the second factor' })),
+  code: Type.Optional(Type.String({ maxLength: 100, description: 'A code of the second factor, with the password' })),
 };
 export const PROOF_BODY = Type.Object(PROOF);
 /** With a new password. */

@@ -306,7 +306,7 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
   const make = async (at: TestApp, token: string, more: object = {}): Promise<number> =>
     (await at.post('/auth/api-keys', { name: 'x', ...more }, { authorization: `Bearer ${token}` })).status;
 
-  t.test('a key needs the password, a code, or a login of the last ten minutes', async (t) => {
+  t.test('a key needs the password, with two factors also a code, or a login of the last ten minutes', async (t) => {
     const { id } = await app.addAccount('ann@example.com');
     const login = await app.post('/auth/login', { email: 'ann@example.com', password: PASSWORD, refresh: 'body' });
     const { access_token, refresh_token } = login.body as unknown as { access_token: string; refresh_token: string };
@@ -335,11 +335,43 @@ forEachDatabase(t, { entities: [PlainAccount, PlainRole, PlainApiKey, Session, T
     };
     await app.post('/auth/two-factor/confirm', { code: codeOf(secret, -1) }, by);
     const code = codeOf(secret);
-    t.equal(await make(app, token, { code }), 201);
-    t.equal(await make(app, token, { code }), 403, 'a code proves once');
+    t.match(await app.post('/auth/api-keys', { name: 'x', password: PASSWORD }, by), {
+      status: 403,
+      body: { error: 'A code of the second factor is required with the password' },
+    });
+    t.equal(await make(app, token, { code }), 403, 'nor is the code alone enough');
+    t.equal(await make(app, token, { password: PASSWORD, code: '000000' }), 403);
+    t.equal(await make(app, token, { password: PASSWORD, code }), 201);
+    t.equal(await make(app, token, { password: PASSWORD, code }), 403, 'a code proves once');
     t.equal(await make(app, token), 403);
     for (let guess = 0; guess < 12; guess++) await make(app, token, { password: 'wrong one' });
     t.equal(await make(app, token, { password: PASSWORD }), 429, 'guesses count as wrong passwords');
+  });
+
+  t.test('a code proves the owner of an account without a password', async (t) => {
+    const { id } = await app.addAccount('service@example.com');
+    const token = await app.login('service@example.com');
+    const by = { authorization: `Bearer ${token}` };
+    const { secret } = (await app.post('/auth/two-factor', {}, by)).body as never as { secret: string };
+    await app.post('/auth/two-factor/confirm', { code: codeOf(secret, -1) }, by);
+    const em = orm.em.fork();
+    await em.nativeUpdate(PlainAccount, { id }, { password: '!' });
+    await em.nativeUpdate(Session, { account: { id } }, { created_at: new Date(Date.now() - 601_000) });
+    t.equal(await make(app, token), 403);
+    t.equal(await make(app, token, { password: '!' }), 403);
+    t.equal(await make(app, token, { code: codeOf(secret) }), 201);
+  });
+
+  t.test('simultaneous requests make no more keys than an account may have', async (t) => {
+    const few = await startApp(t, orm, { apiKeys: { entity: PlainApiKey, maxPerAccount: 3 } });
+    const { id } = await few.addAccount('rush@example.com');
+    const token = await few.login('rush@example.com');
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => make(few, token)));
+    t.strictSame(
+      statuses.toSorted((one, other) => one - other),
+      [201, 201, 201, 409, 409, 409, 409, 409],
+    );
+    t.equal(await orm.em.fork().count(PlainApiKey, { account: { id } }), 3);
   });
 
   t.test('an account has a bounded number of keys', async (t) => {

@@ -1,11 +1,22 @@
 import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
-import { serverOptions, viewset } from '@viewset/core';
+import { readFileSync } from 'node:fs';
+import {
+  AllowAny,
+  IsAuthenticated,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '@viewset/core';
 import fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
+import { OPTION_NAMES } from '../../src/auth-options.ts';
 import { auth, type AuthOptions } from '../../src/index.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
-import { Account, Role, Session } from '../support/entities.ts';
+import { Account, Identity, Role, Session } from '../support/entities.ts';
 import { makeKeys } from '../support/keys.ts';
 
 const entities = [Account, Role];
@@ -308,7 +319,7 @@ async function startLogged(
   t: Test,
   orm: MikroORM,
   options: AuthOptions,
-  routes: { before?: string[]; after?: string[] } = {},
+  routes: { before?: string[]; after?: string[]; router?: Router } = {},
 ): Promise<LogLine[]> {
   const lines: LogLine[] = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line) as never) };
@@ -318,6 +329,7 @@ async function startLogged(
   for (const url of routes.before ?? []) app.get(url, async () => url);
   await app.register(auth, options);
   for (const url of routes.after ?? []) app.get(url, async () => url);
+  if (routes.router !== undefined) await app.register(routes.router.plugin);
   await app.ready();
   return lines;
 }
@@ -357,6 +369,61 @@ t.test('an entry of nonAuthEndpoints that opens no route is a warning that names
     level: 40,
     msg: /^auth: no route has the path ".+" of option "nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\)$/,
   });
+});
+
+t.test('the pages list every option', async (t) => {
+  for (const [page, heading] of [
+    ['docs/authentication.md', '## Every option of auth'],
+    ['packages/auth/README.md', '## Options'],
+  ] as const) {
+    const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8');
+    const [, section = ''] = text.split(`\n${heading}\n`);
+    const rows = section.slice(0, section.search(/\n#{2,3} /)).matchAll(/^\| (`[^|]+) \|/gm);
+    const named = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    t.strictSame(named.toSorted(), OPTION_NAMES.toSorted(), page);
+  }
+});
+
+t.test('a sign-up of the application without a token is a warning beside oauth', async (t) => {
+  const orm = await openSqlite(t, { entities: [...entities, Identity] });
+  const read = readShape(Account, ['id', 'email']);
+  const shapes = {
+    read,
+    write: writeShape(Account, ['email', 'password', 'name']),
+    operations: ['create', 'list'],
+  } as const;
+  class SignUp extends ModelViewSet(Account, { ...shapes, permissionClasses: [AllowAny] }) {}
+  class Listed extends ModelViewSet(Account, { ...shapes, permissionClasses: [] }) {}
+  class Members extends ModelViewSet(Account, { ...shapes, permissionClasses: [IsAuthenticated] }) {}
+  class Roles extends ModelViewSet(Role, {
+    read: readShape(Role, ['id']),
+    write: writeShape(Role, ['name']),
+    permissionClasses: [AllowAny],
+  }) {}
+  const router = () =>
+    new Router()
+      .register('sign-up', SignUp)
+      .register('listed', Listed)
+      .register('members', Members)
+      .register('closed', class Closed extends Listed {})
+      .register('roles', Roles);
+  const options = { ...good, nonAuthEndpoints: ['POST /listed/*', 'POST /members/*', 'POST /listed', 'POST /members'] };
+  const oauth = {
+    identity: Identity,
+    providers: { main: { issuer: 'https://id.example.com', clientId: 'x', clientSecret: 'y' } },
+  };
+  const lines = await startLogged(t, orm, { ...options, oauth }, { router: router() });
+  const warnings = lines.filter(({ msg }) => msg.includes('creates accounts without a token'));
+  t.match(warnings, [
+    { level: 40, view: 'SignUp', route: /^POST \/sign-up\/?$/, msg: /"oauth".*app\.auth\.codes/ },
+    { level: 40, view: 'Listed' },
+  ]);
+  t.equal(warnings.length, 2);
+  const without = await startLogged(t, orm, options, { router: router() });
+  t.strictSame(
+    without.filter(({ msg }) => msg.includes('creates accounts')),
+    [],
+  );
 });
 
 t.test('applications that share an ORM share one subscriber, and its cost', async (t) => {
