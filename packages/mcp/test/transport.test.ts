@@ -127,6 +127,8 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       '',
       'http://localhost.evil.example',
       'http://evil.example/localhost',
+      'http://evil.example/app.localhost',
+      'http://127.0.0.1.evil.example',
     ];
     for (const origin of foreign) t.equal((await post(list, { origin })).statusCode, 403, origin);
     t.equal((await post(list, { origin: 'https://pages.example' })).statusCode, 200);
@@ -138,12 +140,19 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       if (before === undefined) delete process.env['NODE_ENV'];
       else process.env['NODE_ENV'] = before;
     });
+    const local = [
+      'http://localhost:6274',
+      'http://app.localhost:3000',
+      'http://127.0.0.1',
+      'http://127.0.0.2',
+      'http://[::1]:5173',
+    ];
     for (const [environment, status] of [
       ['development', 200],
       ['production', 403],
     ] as const) {
       process.env['NODE_ENV'] = environment;
-      for (const origin of ['http://localhost:6274', 'http://127.0.0.1', 'http://[::1]:5173']) {
+      for (const origin of local) {
         t.equal((await post(list, { origin })).statusCode, status, `${origin} in ${environment}`);
       }
     }

@@ -3,8 +3,7 @@ import { sessionOf } from '../tokens/access-tokens.ts';
 import type { AccountUser } from './accounts.ts';
 import type { AuthPayload, RetrieveUser } from '../tokens/authentication.ts';
 import type { UserSource } from './cached-users.ts';
-
-const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { isUuid } from './uuid.ts';
 
 type Payload = AuthPayload | null | undefined;
 
@@ -57,7 +56,7 @@ export class TokenUsers {
 
   async #ofSession(request: FastifyRequest, session: string, id: unknown): Promise<AccountUser | null> {
     // Another program may have signed the token. No query takes every text as an id.
-    if (!SESSION_ID.test(session)) return null;
+    if (!isUuid(session)) return null;
     const user = await this.#sessions!.user(request, session);
     if (user === null || user.id !== id) return null;
     this.#current.set(request, session);

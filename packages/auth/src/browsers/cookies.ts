@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from './loopback.ts';
 
 /** A cookie that no script of a page can read and that no other site's page can have sent. */
 export interface Cookie {
@@ -48,7 +49,6 @@ export function hostCookie(request: FastifyRequest, name: string): Cookie {
   return { name: isSecure(request) ? `__Host-${name}` : name, path: '/' };
 }
 
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
 /** A proxy in front writes these. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'via'];
 
@@ -76,9 +76,4 @@ function isSecure(request: FastifyRequest): boolean {
 
 function isForwarded(request: FastifyRequest): boolean {
   return FORWARDING.some((header) => request.headers[header] !== undefined);
-}
-
-/** True of a name or an address of this machine. */
-export function isLoopback(hostname: string): boolean {
-  return LOOPBACK.test(hostname);
 }

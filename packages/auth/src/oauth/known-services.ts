@@ -1,4 +1,5 @@
 import { wrongOption } from '@viewset/core';
+import { isLoopback } from '../browsers/loopback.ts';
 
 /** A service that speaks OpenID Connect. Each kind but `openid` departs from it somewhere. */
 export type OpenidKind = 'openid' | 'microsoft' | 'linkedin' | 'apple';
@@ -54,7 +55,7 @@ export function checkIssuer(name: string, issuer: string, kind: KnownService['ki
 /** True for plain HTTP on this machine, for tests and development. */
 export function isInsecure(address: string): boolean {
   const { protocol, hostname } = new URL(address);
-  return protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'http:' && isLoopback(hostname);
 }
 
 function serviceOf(issuer: string): KnownService | undefined {

@@ -4,6 +4,7 @@ import { githubService } from './github.ts';
 import { MAX_PROVIDER_LENGTH } from './identity-contract.ts';
 import { checkIssuer, isInsecure, kindOf, type OpenidKind } from './known-services.ts';
 import type { OAuth2Provider } from './oauth2-provider.ts';
+import { isUuid } from '../accounts/uuid.ts';
 
 /** A service that users can log in with: one that speaks OpenID Connect, or GitHub. */
 export interface OAuthProvider {
@@ -68,7 +69,6 @@ export interface ResolvedOAuth2Provider
 export type ResolvedProvider = ResolvedOpenidProvider | ResolvedOAuth2Provider;
 
 const NAME = /^[a-z0-9-]+$/;
-const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 const TEXTS = ['issuer', 'clientId', 'scope'] as const;
 const FLAGS = ['skipPkce', 'skipNonce'] as const;
@@ -156,7 +156,7 @@ function resolveTenants(name: string, { tenants }: OAuthProvider, kind: OpenidKi
   if (kind !== 'microsoft') throw wrong(name, 'tenants', 'left out, because it is for Microsoft', tenants);
   const isList = Array.isArray(tenants) && tenants.length > 0;
   const ids = isList ? tenants.map((tenant) => String(tenant).toLowerCase()) : [];
-  if (!isList || !ids.every((id) => TENANT.test(id))) throw wrong(name, 'tenants', 'a list of ids of tenants', tenants);
+  if (!isList || !ids.every(isUuid)) throw wrong(name, 'tenants', 'a list of ids of tenants', tenants);
   return ids;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../browsers/cookies.ts';
+import { isLoopback } from '../browsers/loopback.ts';
 
 export interface RelyingPartyOptions {
   /** Undefined: the id. */

@@ -79,7 +79,7 @@ function refreshTokenOf({ cookie, origins }: RefreshParts, request: FastifyReque
 
 /**
  * Ends the session of a refresh token, and returns its account. Beside an access token, a refresh token that is not ours
- * is ignored. The cookie of one is cleared in any case, because no page can do so.
+ * is ignored. Otherwise it clears the cookie before it throws, because no page can do so.
  */
 async function endBy(
   { sessions, cookie }: RefreshParts,
@@ -91,8 +91,8 @@ async function endBy(
     return await sessions.endBy(request, token);
   } catch (error) {
     if (!(error instanceof Unauthorized)) throw error;
+    if (request.user !== null) return undefined;
     cookie.clear(request, reply);
-    if (request.user === null) throw error;
-    return undefined;
+    throw error;
   }
 }

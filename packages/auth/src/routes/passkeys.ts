@@ -9,6 +9,7 @@ import type { Passkeys, ShownPasskey } from '../passkeys/passkeys.ts';
 import { bodyReader, PROOF } from './request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 import { CREATION_OPTIONS, REQUEST_OPTIONS } from './webauthn-options.ts';
+import { isUuid } from '../accounts/uuid.ts';
 
 export interface PasskeyParts {
   readonly proveOwner: OwnerProof;
@@ -138,13 +139,11 @@ function addHandler({ passkeys }: PasskeyParts) {
   };
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 function deleteHandler(parts: PasskeyParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { id } = request.params as { id: string };
     await provenAccount(parts, request);
-    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, id));
+    const isDeleted = isUuid(id) && (await parts.passkeys.delete(request, id));
     if (!isDeleted) throw new NotFound('The account has no such passkey');
     request.log.info({ ...securityEvent(request, 'auth.passkey_deleted'), passkey: id }, 'a passkey was deleted');
     reply.code(204);

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { RefreshCookie } from '../sessions/refresh-cookie.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { accountOf, type AuthRoute, ENDED_SESSION_COOKIE, NOTHING } from './auth-route.ts';
+import { isUuid } from '../accounts/uuid.ts';
 
 export interface SessionParts {
   readonly sessions: Sessions;
@@ -46,8 +47,6 @@ export function listSessionsRoute({ sessions, currentSession }: SessionParts): A
   };
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export function endSessionRoute({ sessions, cookie, currentSession }: SessionParts): AuthRoute {
   return {
     name: 'sessions',
@@ -64,7 +63,7 @@ export function endSessionRoute({ sessions, cookie, currentSession }: SessionPar
     access: 'token',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const { id } = request.params as { id: string };
-      const hasEnded = UUID.test(id) && (await sessions.end(request.em, accountOf(request), id));
+      const hasEnded = isUuid(id) && (await sessions.end(request.em, accountOf(request), id));
       if (!hasEnded) throw new NotFound('The account has no such session');
       request.log.info(securityEvent(request, 'auth.session_ended'), 'a session was ended');
       if (id === currentSession(request)) cookie.clear(request, reply);

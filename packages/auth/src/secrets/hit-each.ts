@@ -10,8 +10,8 @@ export interface EachHit {
 
 /**
  * Counts a hit under each of several keys of a store. It is allowed if all of them allow it, and otherwise counted under
- * none. With one key for each secret of a ring, processes that have a secret in common count together, so no count begins
- * anew while a secret is replaced.
+ * none. With one key for each secret of a ring, processes that have a secret in common count together, so no count starts
+ * again while a secret is replaced.
  */
 export async function hitEach(
   store: Store,

@@ -474,6 +474,7 @@ t.test('invalid options fail at start', async (t) => {
     [{ oauth: { ...good, providers: { 'a b': main } } }, /option "providers" must be names/],
     [{ oauth: { ...good, providers: { links: main } } }, /and not "links"/],
     [{ oauth: { ...good, providers: { main: { ...main, issuer: 'http://id.example.com' } } } }, /an https: URL/],
+    [{ oauth: { ...good, providers: { main: { ...main, issuer: 'http://localhost.example' } } } }, /an https: URL/],
     [{ oauth: { ...good, providers: { main: { ...main, clientSecret: '' } } } }, /"providers.main.clientSecret"/],
     [{ oauth: { ...good, providers: { main: { ...main, kind: 'saml' } } } }, /"providers.main.kind"/],
     [{ oauth: { ...good, origin: 'example.com' } }, /option "origin" must be an origin/],
@@ -487,6 +488,14 @@ t.test('invalid options fail at start', async (t) => {
     const given = { account: Account, secret: SECRET, mailer: new MailBox(), ...options };
     await t.rejects(async () => app.register(auth, given as never), { name: 'ImproperlyConfigured', message });
     await app.close().catch(() => {});
+  }
+});
+
+t.test('an issuer on this machine may use plain HTTP', async (t) => {
+  for (const host of ['localhost', 'id.localhost', '127.0.0.2', '[::1]']) {
+    const orm = await openSqlite(t, { entities });
+    const providers = { main: { issuer: `http://${host}:4444`, ...CLIENT } };
+    await t.resolves(startApp(t, orm, { oauth: { identity: Identity, providers } }), host);
   }
 });
 

@@ -273,6 +273,22 @@ forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
     t.ok(await bystander.isLoggedIn());
   });
 
+  t.test('a logout with a cookie that is not ours clears it once', async (t) => {
+    const browser = await newBrowser(await newAccount());
+    browser.cookies.set('refresh_token', 'not ours');
+    const answer = await browser.send('POST', '/auth/logout');
+    t.equal(answer.status, 204);
+    t.strictSame(
+      cookiesOf(answer).map(({ name, value }) => [name, value]),
+      [['refresh_token', '']],
+    );
+    const stale = new Browser(app);
+    stale.cookies.set('refresh_token', 'not ours');
+    const refused = await stale.send('POST', '/auth/logout');
+    t.match({ status: refused.status, cookies: cookiesOf(refused) }, { status: 401, cookies: [{ value: '' }] });
+    t.equal(cookiesOf(refused).length, 1);
+  });
+
   t.test('a logout with a cookie of another session than the access token ends both', async (t) => {
     const browser = await newBrowser();
     const other = await loginForBody(await newAccount());
