@@ -17,15 +17,15 @@ import { type AccountModel, checkAccount } from './accounts/account-contract.ts'
 import { AccountInput } from './accounts/account-input.ts';
 import { readRegistrationFields } from './routes/register.ts';
 import { sharedHasher } from './accounts/account-subscriber.ts';
-import { Accounts } from './accounts/accounts.ts';
+import { Accounts, type ShownFields } from './accounts/accounts.ts';
 import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys/api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './tokens/authentication.ts';
 import { decorateJwt, type JwtHelpers, jwtHelpers } from './tokens/jwt-helpers.ts';
 import { LoginWays } from './accounts/login-ways.ts';
 import { type AccessEntities, AccountAccess } from './accounts/remaining-access.ts';
-import { ownerProof, type SecondFactor } from './login/owner-proof.ts';
-import { recentProof } from './login/recent-proof.ts';
+import { ownerProof, type OwnerProofParts, type SecondFactor } from './login/owner-proof.ts';
+import { recentProof, type RecentProofParts } from './login/recent-proof.ts';
 import { checkCode } from './routes/two-factor.ts';
 import { checkViews } from './views/checked-views.ts';
 import { warnOfSignUps } from './views/open-sign-ups.ts';
@@ -107,14 +107,12 @@ export const auth = fp(
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = usedHasher(app, model, options);
     const me = options.me && resolveMe(options.me, model, orm);
-    const shown = options.me?.read;
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
+    const accounts = makeAccounts(orm, model, options, { hasher, me: me?.read });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
     const store = options.store ?? memoryStoreOf(app);
-    const access = accessEntities(options);
-    const wiring = { orm, model, accounts, store, options, loginWays: loginWaysOf(accounts, options, access) };
+    const wiring = { orm, model, accounts, store, options, loginWays: loginWaysOf(accounts, options) };
     const apiKeys = apiKeysOf(wiring);
     const codeKeys = options.keyFor('verification codes');
     const codes = new VerificationCodes(store, codeKeys.keys);
@@ -124,19 +122,17 @@ export const auth = fp(
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
     const twoFactor = twoFactorParts(wiring, devices);
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
-    const completeLogin =
-      twoFactor === undefined ? finishLogin : requiringSecondFactor(finishLogin, twoFactor, accounts);
-    const oauth = await oauthParts(wiring, app.prefix);
+    const completeLogin = requiringSecondFactor(finishLogin, twoFactor, accounts);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     install(app, options, header, instance, model);
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
-    const loginTime = loginTimeOf(users, sessions);
-    const proveOwner = ownerProof({ accounts, checkPassword, secondFactor: secondFactorOf(twoFactor) });
-    const proveRecently = recentProof({ proveOwner, hasCodes: twoFactor !== undefined, loginTime });
+    const proofs = proofsOf({ accounts, checkPassword }, twoFactor, loginTimeOf(users, sessions));
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const parts = codeParts(app, options, codes, store);
-    const remaining = new AccountAccess(access, orm.em);
+    const access = new AccountAccess(accessEntities(options), orm.em);
+    const mails = sendersOf(options, parts, store, instance);
+    const endPendingLogins = pendingLoginsEnder(accounts, parts.loginLink, twoFactor);
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
@@ -145,29 +141,21 @@ export const auth = fp(
         completeLogin,
         finishLogin,
         twoFactor,
-        oauth,
+        oauth: await oauthParts(wiring, app.prefix),
         apiKeys,
         permissions: options.permissions,
         publicKeys: options.token.keys.flatMap(({ jwk }) => jwk ?? []),
         checkPassword,
-        proveOwner,
-        proveRecently,
-        access: remaining,
+        ...proofs,
+        access,
         passwordRules,
         registrationInput: registrationInputOf(options, model, passwordRules),
         me,
-        sessions: refreshParts(options, sessions, {
-          tokens,
-          endPendingLogins: pendingLoginsEnder(accounts, parts.loginLink, twoFactor),
-        }),
+        sessions: refreshParts(options, sessions, { tokens, endPendingLogins }),
         passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
-        invitations: invitationsOf(
-          wiring,
-          { mails: sendersOf(options, parts, store, instance), access: remaining },
-          instance,
-        ),
+        invitations: invitationsOf(wiring, { mails, access }, instance),
       });
     });
   },
@@ -200,6 +188,27 @@ function install(
   if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
   warnOfEndpoints(app, options.endpoints);
   if (options.oauth !== undefined) warnOfSignUps(app, meta.className, options.endpoints);
+}
+
+/** Makes the queries of accounts. */
+function makeAccounts(
+  { em }: MikroORM,
+  model: AccountModel,
+  { defaultRole, me: shown }: ResolvedAuthOptions,
+  { hasher, me }: { readonly hasher: PasswordHasher; readonly me: ShownFields | undefined },
+): Accounts {
+  return new Accounts(model, defaultRole, hasher, em, { users: shown?.read, me });
+}
+
+/** Makes the proofs that a request comes from the owner of an account. */
+function proofsOf(
+  parts: Pick<OwnerProofParts, 'accounts' | 'checkPassword'>,
+  twoFactor: ReturnType<typeof twoFactorParts>,
+  loginTime: RecentProofParts['loginTime'],
+) {
+  const proveOwner = ownerProof({ ...parts, secondFactor: secondFactorOf(twoFactor) });
+  const proveRecently = recentProof({ proveOwner, hasCodes: twoFactor !== undefined, loginTime });
+  return { proveOwner, proveRecently };
 }
 
 /** Returns the second factors of accounts; undefined if two factors are off. */
@@ -371,11 +380,8 @@ function accessEntities({ apiKeys, passkeys, oauth, twoFactor }: ResolvedAuthOpt
   };
 }
 
-function loginWaysOf(
-  accounts: Accounts,
-  options: ResolvedAuthOptions,
-  { passkeys, services }: AccessEntities,
-): LoginWays {
+function loginWaysOf(accounts: Accounts, options: ResolvedAuthOptions): LoginWays {
+  const { passkeys, services } = accessEntities(options);
   const { routes, oauth } = options;
   const provider__in = oauth?.providers.map(({ name }) => name) ?? [];
   return new LoginWays({

@@ -171,7 +171,7 @@ export class VerificationCodes {
   /** True for the last code that was made, also if it is used up: several requests may have sent it. It is no guess. */
   async #wasSent(address: string, code: string): Promise<boolean> {
     const hashes = this.#hashes(address, code);
-    const sent = await Promise.all(this.#sentKeys(address).map((key) => this.#store.read(key)));
+    const sent = await Promise.all(this.#sentKeys(address).map(async (key) => this.#store.read(key)));
     return sent.some((hash) => hash !== undefined && hashes.includes(hash));
   }
 

@@ -12,12 +12,18 @@ import { TwoFactors } from './two-factors.ts';
 import type { Wiring } from '../wiring.ts';
 import { codeGuesses, GuessLimit } from '../secrets/guess-limit.ts';
 
-/** Ends a login unless the account has two factors: it then answers the token by which the second one is sent. */
+/**
+ * Ends a login unless the account has two factors: it then answers the token by which the second one is sent.
+ *
+ * @param twoFactor undefined: two factors are off
+ */
 export function requiringSecondFactor(
   completeLogin: CompleteLogin,
-  { twoFactors, attempts }: TwoFactorParts,
+  twoFactor: TwoFactorParts | undefined,
   accounts: Accounts,
 ): CompleteLogin {
+  if (twoFactor === undefined) return completeLogin;
+  const { twoFactors, attempts } = twoFactor;
   return async (request, reply, account, choices = {}) => {
     if (!(await twoFactors.isOn(request.em, account.id))) return completeLogin(request, reply, account, choices);
     const event = { ...securityEvent(request, 'auth.two_factor_asked'), account: account.id };

@@ -30,7 +30,7 @@ forEachDatabase(t, { entities: [Account, Role, Identity] }, async (t, orm) => {
     invitations: { url: 'https://shop.example.com/welcome#token={token}' },
     oauth: { identity: Identity, providers: { main: { issuer: provider.issuer, ...CLIENT } } },
   };
-  const app = await startApp(t, orm, options as never, (scope) => {
+  const app = await startApp(t, orm, options, (scope) => {
     const router = new Router({ prefix: 'api' });
     router.register('accounts', Accounts);
     router.register('plain', Plain);

@@ -380,7 +380,8 @@ t.test('the pages list every option', async (t) => {
     const [, section = ''] = text.split(`\n${heading}\n`);
     const rows = section.slice(0, section.search(/\n#{2,3} /)).matchAll(/^\| (`[^|]+) \|/gm);
     const named = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
-    t.strictSame(named.toSorted(), OPTION_NAMES.toSorted(), page);
+    t.equal(named.length, OPTION_NAMES.length, page);
+    t.strictSame(new Set(named), new Set(OPTION_NAMES), page);
   }
 });
 
