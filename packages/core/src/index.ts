@@ -123,7 +123,7 @@ export type {
   HistoryView,
   ViewHistory,
 } from './features/history/record-history.ts';
-export type { Feature, FeatureParts, FeatureView, OperationWrapper } from './viewset/setup/feature.ts';
+export type { Feature, FeatureParts, FeatureView } from './viewset/setup/feature.ts';
 export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';
 export { liveFeature, type LivePlugin } from './features/live/feature.ts';

@@ -40,7 +40,10 @@ export function isList(property: EntityProperty): boolean {
 export function elementType(property: EntityProperty): FieldType | undefined {
   const { array, ...declared } = listDeclaration(property);
   const values = declared.enum ? enumValues(declared.items) : undefined;
-  if (values !== undefined) return { kind: 'enum', values };
+  if (values !== undefined) {
+    checkColumnOfEnum(declared, values);
+    return { kind: 'enum', values };
+  }
   const given = givenType(declared);
   if (array === true && !(given instanceof ArrayType)) {
     const element = withoutBrackets(declared);
@@ -169,6 +172,22 @@ function enumValues(items: unknown): readonly (string | number)[] | undefined {
   return typeof given === 'object' && given !== null ? Utils.extractEnumValues(given) : undefined;
 }
 
+/**
+ * @throws ImproperlyConfigured for a number that the column cannot hold. MikroORM gives an enum of numbers a `smallint` on
+ * PostgreSQL.
+ */
+function checkColumnOfEnum(property: EntityProperty, values: readonly (string | number)[]): void {
+  // Before discovery, the column is not known.
+  const column = property.columnTypes === undefined ? '' : columnName(property);
+  if (!SMALL_INTEGER.test(column)) return;
+  const { minimum, maximum } = widthOf(property);
+  const wide = values.find((value) => typeof value === 'number' && !(value >= minimum && value <= maximum));
+  if (wide === undefined) return;
+  throw new ImproperlyConfigured(
+    `"${property.name}" has the enum value ${wide}, which its column "${column}" cannot hold; declare columnType('integer')`,
+  );
+}
+
 /** The kinds of columns, by their names in databases. All other columns hold text. */
 const KIND_OF_COLUMN: ReadonlyMap<string, FieldKind> = new Map(
   (Object.keys(FIELD_KINDS) as FieldKind[]).flatMap((kind) => FIELD_KINDS[kind].columns.map((name) => [name, kind])),
@@ -196,7 +215,7 @@ function columnName(property: EntityProperty): string {
 
 const SMALL_INTEGER = /^(?:smallint|int2|tinyint|smallserial)$/;
 
-function widthOf(property: EntityProperty): Facets {
+function widthOf(property: EntityProperty): { readonly minimum: number; readonly maximum: number } {
   const bits = [columnName(property), property.type].some((name) => SMALL_INTEGER.test(name)) ? 16 : 32;
   return { minimum: -(2 ** (bits - 1)), maximum: 2 ** (bits - 1) - 1 };
 }

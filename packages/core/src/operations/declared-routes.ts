@@ -149,7 +149,7 @@ function ofFeatures(
   const taken = routes.find(({ action }) => actions.has(action));
   if (taken === undefined) return routes;
   throw new ImproperlyConfigured(
-    `${view.name}: its options make a route "${taken.action}", and the view declares an action of this name; rename it`,
+    `${view.name}: its options make a route "${taken.action}", and the view has another action of this name; rename it`,
   );
 }
 
@@ -236,7 +236,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         transaction,
         transactionReasons: () =>
           transaction ? [`an action by ${method.toUpperCase()} runs in one, unless it says "transaction: false"`] : [],
-        handler: actionHandler(recorded(handler, definition, name, transaction), prepare, transaction),
+        handler: actionHandler(recorded(handler, definition, transaction), prepare, transaction),
         proof: prepare !== undefined && definition.overrides?.findsRecord === false ? 'record' : 'none',
       };
     });
@@ -267,20 +267,10 @@ function recordsOf(
   };
 }
 
-/**
- * Makes the handler of an action. For a detail action, it first checks that the record exists and that the request may
- * access it.
- */
-/** Makes the handler of an application's action that stores its changes in the history of the view. */
-function recorded(
-  handler: OperationHandler,
-  { features, actions }: ViewDefinition,
-  name: string,
-  transaction: boolean,
-): OperationHandler {
-  // The view's own actions, such as a revert, write by its operations.
+/** Makes the handler of an action that records what it changes, if a feature of the view does. */
+function recorded(handler: OperationHandler, { features }: ViewDefinition, transaction: boolean): OperationHandler {
   const recorder = features?.recorder;
-  if (recorder === undefined || !transaction || actions?.has(name) === true) return handler;
+  if (recorder === undefined || !transaction) return handler;
   return (request, reply) =>
     recorder.of(request).action(
       async () => handler(request, reply),
@@ -288,6 +278,10 @@ function recorded(
     );
 }
 
+/**
+ * Makes the handler of an action. For a detail action, it first checks that the record exists and that the request may
+ * access it.
+ */
 function actionHandler(
   handler: OperationHandler,
   prepare: ViewDefinition['prepareDetailAction'],

@@ -425,7 +425,7 @@ export abstract class ModelViewSetBase<
   override [DEFINE](context: ViewContext): ViewDefinition {
     const entity = this.#entity;
     const name = Utils.className(entity);
-    context.features.check(`ModelViewSet(${name})`, this.#options);
+    context.features.check(this.name, this.#options);
     checkClassBody(this, name, context.features.rules);
     const resource = new ResolvedView(
       this,

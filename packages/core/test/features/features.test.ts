@@ -1,5 +1,6 @@
 /** Features of an application: an option of views from its name to what it adds to a view. */
 import { defineEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
 import { Type } from 'typebox';
 import {
@@ -8,13 +9,14 @@ import {
   type Feature,
   ImproperlyConfigured,
   ModelViewSet,
+  QuerySet,
   readShape,
   Router,
   type RecordWrite,
   writeShape,
 } from '../../src/index.ts';
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
-import { Book, errorAtStart, LIBRARY, testApp } from '../support/library.ts';
+import { Book, errorAtStart, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 declare module '../../src/viewset/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
@@ -127,7 +129,7 @@ const write = writeShape(Book, ['title']);
 t.test('an option without its feature, and a value that does not fit it, fail at start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   class BookViewSet extends ModelViewSet(Book, { read, publishAt: 'titel' as 'title' }) {}
-  t.match(await errorAtStart(t, orm, BookViewSet), /^ModelViewSet\(Book\): unknown option "publishAt"/);
+  t.match(await errorAtStart(t, orm, BookViewSet), /^BookViewSet: unknown option "publishAt"/);
   t.equal(
     await errorAtStart(t, orm, BookViewSet, { features: [publishAt] }),
     'BookViewSet: option "publishAt" names "titel", which Book lacks',
@@ -135,7 +137,7 @@ t.test('an option without its feature, and a value that does not fit it, fail at
   class Wrong extends ModelViewSet(Book, { read, publishAt: 7 as never }) {}
   t.equal(
     await errorAtStart(t, orm, Wrong, { features: [publishAt] }),
-    'ModelViewSet(Book): option "publishAt" must be the name of a property, got 7',
+    'Wrong: option "publishAt" must be the name of a property, got 7',
   );
   // @ts-expect-error -- not a property of the entity
   class Misspelt extends ModelViewSet(Book, { read, publishAt: 'titel' }) {}
@@ -189,13 +191,16 @@ t.test('two features of one option, a broken one, and an action of the same name
   app.viewset.addFeature(publishAt);
   t.throws(() => app.viewset.addFeature(feature), {
     name: 'ImproperlyConfigured',
-    message: 'viewset: two features have the option "publishAt" of views; add one of them',
+    message: 'feature "publishAt": views have an option of this name already',
   });
   t.throws(() => app.viewset.addFeature({ ...publishAt, option: 'read' }), {
     message: 'feature "read": the library has an option of this name',
   });
   t.throws(() => app.viewset.addFeature({ option: 'x', rule: publishAt.rule } as never), {
     message: 'feature "x": option "resolve" must be a function, got undefined',
+  });
+  t.throws(() => app.viewset.addFeature({ rule: publishAt.rule, resolve: () => ({}) } as never), {
+    message: 'feature undefined: option "option" must be a non-empty string, got undefined',
   });
   for (const [features, message] of [
     [publishAt, 'viewset: option "features" must be a list of features'],
@@ -213,8 +218,109 @@ t.test('two features of one option, a broken one, and an action of the same name
   };
   t.equal(
     await errorAtStart(t, orm, Clashing, { features: [audited] }),
-    'Clashing: its options make an action "history", and the view declares an action of this name; rename it',
+    'Clashing: its options make an action "history", and the view has another action of this name; rename it',
   );
+});
+
+/** A feature of the option `audited`. */
+const audit = (resolve: Feature<boolean>['resolve']): Feature<boolean> => ({
+  option: 'audited',
+  rule: ['true or false', (value) => typeof value === 'boolean'],
+  resolve,
+});
+
+t.test('what resolve() returns is checked at start', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  class BookViewSet extends ModelViewSet(Book, { read, write, audited: true }) {}
+  class Own extends ModelViewSet(Book, { read, write, audited: true }) {
+    override async update() {
+      return {} as never;
+    }
+  }
+  for (const [View, parts, message] of [
+    [
+      BookViewSet,
+      async () => ({}),
+      'BookViewSet: feature "audited": resolve() must be synchronous, but it returned a promise',
+    ],
+    [
+      BookViewSet,
+      () => ({ narow: () => 1 }),
+      /^BookViewSet: feature "audited": unknown option "narow"; did you mean "narrow"/,
+    ],
+    [BookViewSet, () => undefined, 'BookViewSet: feature "audited": the options must be an object, got undefined'],
+    [
+      BookViewSet,
+      () => ({ actions: new Map([['list', action({}, () => ({}))]]) }),
+      'BookViewSet: option "audited" makes an action with the name of an operation: "list"',
+    ],
+    [
+      Own,
+      () => ({ listeners: { update: async () => {} } }),
+      'Own: the view has "audited", but update does not call super.update(), so its writes would be missed',
+    ],
+  ] as const) {
+    t.match(await errorAtStart(t, orm, View, { features: [audit(parts as never)] }), message);
+  }
+  class Silent extends ModelViewSet(Book, { read, write, emits: [] }) {}
+  t.equal(await errorAtStart(t, orm, Silent), undefined, 'an empty list of events needs no plugin');
+});
+
+t.test('a narrow() that does not narrow gives 500, and never more records', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  await fillLibrary(orm);
+  class BookViewSet extends ModelViewSet(Book, { read, write, audited: true }) {
+    override getQueryset(request: FastifyRequest) {
+      return super.getQueryset(request).filter({ pages__gte: 200 });
+    }
+  }
+  for (const narrow of [
+    () => undefined,
+    async (_request: FastifyRequest, records: QuerySet<object>) => records,
+    (_request: FastifyRequest, records: QuerySet<object>) => records.slice(0, 1),
+    () => QuerySet.of(orm.em, Publisher),
+  ]) {
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], {
+      options: { features: [audit(() => ({ narrow: narrow as never }))] },
+    });
+    t.equal((await app.inject('/books')).statusCode, 500);
+    t.equal((await app.inject('/books/1')).statusCode, 500);
+  }
+  let calls = 0;
+  const anew = audit(() => ({
+    narrow: () => {
+      calls++;
+      return QuerySet.of(orm.em, Book)
+        .filter({ title__in: ['Ash', 'Birch'] })
+        .orderBy('-title') as never;
+    },
+  }));
+  const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], { options: { features: [anew] } });
+  const { results } = (await app.inject('/books')).json<{ results: unknown[] }>();
+  t.strictSame(results, [{ id: 2, title: 'Birch' }], 'a query set of all records is limited to those of the view');
+  t.equal(calls, 1, 'once for each request');
+});
+
+t.test('an action of a feature finds the record of its path', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  await fillLibrary(orm);
+  const titled = audit((view) => ({
+    actions: new Map([
+      [
+        'shout',
+        action({ methods: ['post'], detail: true }, async (request) => {
+          const book = (await view.getObject(request)) as { title: string };
+          book.title = book.title.toUpperCase();
+          return {};
+        }),
+      ],
+    ]),
+  }));
+  class BookViewSet extends ModelViewSet(Book, { read, write, audited: true }) {}
+  const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], { options: { features: [titled] } });
+  t.equal((await app.inject({ method: 'POST', url: '/books/1/shout' })).statusCode, 200);
+  t.equal((await app.inject('/books/1')).json<{ title: string }>().title, 'ASH');
+  t.equal((await app.inject({ method: 'POST', url: '/books/99/shout' })).statusCode, 404);
 });
 
 async function errorOfOptions(t: Test, orm: Parameters<typeof testApp>[1], options: object): Promise<string> {

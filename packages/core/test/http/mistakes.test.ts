@@ -448,7 +448,7 @@ t.test('errors of ModelViewSet() name the entity', async (t) => {
   class Misspelt extends ModelViewSet(Book, { raed: read } as never) {}
   t.match(
     await errorAtStart(t, orm, Misspelt),
-    /^ModelViewSet\(Book\): unknown option "raed"; did you mean "read"\? Known options: read, .*live/,
+    /^Misspelt: unknown option "raed"; did you mean "read"\? Known options: read, .*live/,
   );
   t.throws(wrong({ read, operations: ['lst'] }), { message: /^ModelViewSet\(Book\): option "operations"/ });
   t.throws(wrong({ read, operations: ['create'] }), {

@@ -72,13 +72,10 @@ t.test('a view that emits without a listener, or cannot emit, fails at start', a
   }
   for (const [View, message] of [
     [ReadOnly, 'ReadOnly: option "emits" has "deleted", but the view has no operation "destroy"'],
-    [
-      Custom,
-      'Custom: option "emits" has "created", but create does not call super.create(), so its writes would be missed',
-    ],
+    [Custom, 'Custom: the view has "emits", but create does not call super.create(), so its writes would be missed'],
     [
       CustomMany,
-      'CustomMany: option "emits" has "deleted", but destroyMany does not call super.destroyMany(), so its writes would be missed',
+      'CustomMany: the view has "emits", but destroyMany does not call super.destroyMany(), so its writes would be missed',
     ],
   ] as const) {
     await t.rejects(
@@ -94,12 +91,12 @@ t.test('a misspelt kind does not compile, and is refused', async (t) => {
   class Misspelt extends ModelViewSet(Book, { read, write, emits: ['create'] }) {}
   t.match(
     await errorAtStart(t, orm, Misspelt),
-    /^ModelViewSet\(Book\): option "emits\[0\]" must be created, updated or deleted, got "create"$/,
+    /^Misspelt: option "emits\[0\]" must be created, updated or deleted, got "create"$/,
   );
   class NoList extends ModelViewSet(Book, { read, write, emits: 'created' as never }) {}
   t.match(
     await errorAtStart(t, orm, NoList),
-    /^ModelViewSet\(Book\): option "emits" must be a list of created, updated, deleted, got "created"$/,
+    /^NoList: option "emits" must be a list of created, updated, deleted, got "created"$/,
   );
 });
 
@@ -112,6 +109,6 @@ t.test('an option is served by one plugin', async (t) => {
   app.viewset.addFeature(feature);
   t.throws(() => app.viewset.addFeature(eventsFeature(async () => {})), {
     name: 'ImproperlyConfigured',
-    message: 'viewset: two features have the option "emits" of views; add one of them',
+    message: 'feature "emits": views have an option of this name already',
   });
 });

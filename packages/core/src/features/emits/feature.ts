@@ -3,7 +3,7 @@ import type { OptionRule } from '../../options.ts';
 import { OPERATION, type WriteKind, WRITES } from '../../viewset/request/operation.ts';
 import type { Feature } from '../../viewset/setup/feature.ts';
 import type { PluggedOption } from '../../viewset/setup/features.ts';
-import { checkNotifies, type WriteListener } from '../../viewset/writes/write-listener.ts';
+import type { WriteListener } from '../../viewset/writes/write-listener.ts';
 
 declare module '../../viewset/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
@@ -47,11 +47,11 @@ export function eventsFeature(listener: WriteListener): Feature<readonly WriteKi
     resolve: (view, kinds) => {
       const emitting = WRITES.filter((operation) => kinds.includes(OPERATION[operation].write.kind));
       for (const operation of emitting) {
-        const owner = `${view.name}: option "emits" has "${OPERATION[operation].write.kind}"`;
-        if (!view.operations.includes(operation)) {
-          throw new ImproperlyConfigured(`${owner}, but the view has no operation "${operation}"`);
-        }
-        checkNotifies(view, owner, operation);
+        if (view.operations.includes(operation)) continue;
+        const { kind } = OPERATION[operation].write;
+        throw new ImproperlyConfigured(
+          `${view.name}: option "emits" has "${kind}", but the view has no operation "${operation}"`,
+        );
       }
       return { listeners: Object.fromEntries(emitting.map((operation) => [operation, listener])) };
     },

@@ -1,8 +1,6 @@
 import type { Feature } from '../../viewset/setup/feature.ts';
 import type { PluggedOption } from '../../viewset/setup/features.ts';
 import type { Option } from '../../viewset/setup/model-viewset-options.ts';
-import { isWrite } from '../../viewset/request/operation.ts';
-import { checkNotifies } from '../../viewset/writes/write-listener.ts';
 import { HISTORY_RULE, type HistoryOption, type HistoryPlugin, RecordHistory } from './record-history.ts';
 
 declare module '../../viewset/setup/model-viewset-options.ts' {
@@ -47,9 +45,6 @@ export function historyFeature(plugin: HistoryPlugin): Feature<HistoryOption> {
     resolve: (view, option) => {
       if (option === false) return {};
       const history = new RecordHistory(view, option, plugin);
-      for (const operation of view.operations.filter(isWrite)) {
-        checkNotifies(view, `${view.name}: the view has "history"`, operation);
-      }
       return {
         actions: history.actions,
         parameters: { retrieve: history.parameters },
@@ -58,7 +53,7 @@ export function historyFeature(plugin: HistoryPlugin): Feature<HistoryOption> {
           retrieve: async (request, _reply, next) => {
             const at = history.timeOf(request);
             if (at === undefined) return next();
-            const entity = await view.view.getObject(request);
+            const entity = await view.getObject(request);
             return history.recordAt(request, view.answers.of(request, 'retrieve'), entity, at);
           },
         },

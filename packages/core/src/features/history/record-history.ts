@@ -157,7 +157,7 @@ export class RecordHistory {
     const admitted = await view[SHOWN_RECORDS].admit(request, (request.params as { readonly pk?: string }).pk);
     await view[SHOWN_RECORDS].find(admitted, false);
     const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(admitted.shown, 'retrieve').shape));
-    return { key: this.#keyOf(await view.getObject(request)), shown };
+    return { key: this.#keyOf(await this.#view.getObject(request)), shown };
   }
 
   /** Reads the point in time of `?at=`. Undefined without the parameter. Throws InvalidUsage for a malformed time. */

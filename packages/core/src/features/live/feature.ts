@@ -12,7 +12,7 @@ import { stateOf } from '../../viewset/request/request-state.ts';
 import { type Feature, type FeatureView, type ListRepresentation, STEPS } from '../../viewset/setup/feature.ts';
 import type { PluggedOption } from '../../viewset/setup/features.ts';
 import type { ShownRecords } from '../../viewset/visible/shown-records.ts';
-import { checkNotifies, type WriteListener } from '../../viewset/writes/write-listener.ts';
+import type { WriteListener } from '../../viewset/writes/write-listener.ts';
 import { type ListForm, ListQuestion } from './list-question.ts';
 import { type LiveOption, type SendLiveList, STREAM_TYPE } from './live-list.ts';
 
@@ -59,12 +59,8 @@ export function liveFeature(plugin: LivePlugin): Feature<LiveOption> {
     rule: RULE,
     resolve: (view, option) => {
       if (option === false) return {};
-      const { name, operations } = view;
       // A restored record counts as an update, even in a view without the operation.
       const listeners = Object.fromEntries(WRITES.map((operation) => [operation, plugin.listener]));
-      for (const operation of operations.filter(isWrite)) {
-        checkNotifies(view, `${name}: the view has "live"`, operation);
-      }
       if (option === 'writes') return { listeners };
       checkView(view);
       return {

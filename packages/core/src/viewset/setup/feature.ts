@@ -55,19 +55,29 @@ export interface Feature<Value = never> {
 /** What a feature adds to one view. Every part may be left out. */
 export interface FeatureParts {
   /**
-   * Leaves out records that do not exist for a request, from the records of the view in its order. It holds wherever the
-   * view selects records: lists, single records, writes, bulk requests, nested views, references by `referenceViews`,
-   * files and exports. It must return a query set made from the given one.
+   * Leaves out records that do not exist for a request. It gets all records of the view, and returns some of them, by
+   * `filter` or `exclude`. It holds wherever the view selects records: lists, single records, writes, bulk requests,
+   * nested views, references by `referenceViews`, files and exports. It is called once for each request. Only its
+   * condition counts, not its order. A promise, a slice, and a query set that names filters of MikroORM give 500.
    */
   readonly narrow?: (request: FastifyRequest, records: QuerySet<object>) => QuerySet<object>;
-  /** Further actions of the view, by name, as made by `action()`. */
+  /**
+   * Further actions of the view, by name, as made by `action()`. The view's permissions apply. What they write to the
+   * view's records is an entry of its history.
+   */
   readonly actions?: ReadonlyMap<string, Action>;
-  /** Run instead of the built-in operation; `next` runs it. Not called if the view overrides the operation without `super`. */
-  readonly around?: { readonly [Name in Operation]?: OperationWrapper };
-  /** Query parameters that operations accept in addition. */
-  readonly parameters?: { readonly [Name in OutputOperation]?: readonly ParameterDeclaration[] };
-  /** Called with the written records, in the transaction of the write. */
+  /**
+   * Called with the written records, in the transaction of the write. A view whose override of a write does not call
+   * `super` is refused at start, because its writes would be missed.
+   */
   readonly listeners?: { readonly [Name in WriteOperation]?: WriteListener };
+  /**
+   * @internal Wraps the handlers of operations on one record or on the list, even overrides. They must not change what a
+   * response shows: entity tags, histories and live lists do not know of them.
+   */
+  readonly around?: { readonly [Name in Operation]?: OperationWrapper };
+  /** @internal Query parameters that operations accept in addition. `around` reads and checks them. */
+  readonly parameters?: { readonly [Name in OutputOperation]?: readonly ParameterDeclaration[] };
   /** @internal Further routes, made of the routes of the view's operations. */
   readonly routes?: (operations: readonly DeclaredRoute[]) => readonly DeclaredRoute[];
   /** @internal Further media types of lists. */
@@ -78,7 +88,7 @@ export interface FeatureParts {
   readonly findViews?: (registered: readonly ShownRecords[]) => void;
 }
 
-/** Wraps the handler of an operation. */
+/** @internal Wraps the handler of an operation; `next` runs it. */
 export type OperationWrapper = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -140,6 +150,12 @@ export interface FeatureView {
   readonly operations: readonly Operation[];
   /** The permissions of the view. */
   readonly permissions: readonly Permission[];
+  /**
+   * Finds the record of the path, for a detail action of the feature, as `getObject` of the view does.
+   *
+   * @throws NotFound, Unauthorized or Forbidden
+   */
+  getObject(request: RecordRequest): Promise<object>;
   /** @internal */
   readonly view: FeaturedView;
   /** @internal The options of the view, by name. */
@@ -161,7 +177,7 @@ export interface FeatureView {
   /** @internal */
   readonly envelope: Envelope;
   /** @internal */
-  readonly lists: ListDefinition & { readonly paginator: Paginator | null };
+  readonly lists: ListDefinition & { readonly records: QuerySet<object>; readonly paginator: Paginator | null };
   /** @internal */
   readonly input: ViewInput | undefined;
   /** @internal Made after the features are resolved. */

@@ -1,3 +1,4 @@
+import { requireSync } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import {
   checkOptionNames,
@@ -5,8 +6,10 @@ import {
   checkValues,
   describe,
   FUNCTION,
+  LIST,
   NAMES,
   type OptionRule,
+  requireOptions,
   TEXT,
   wrongOption,
 } from '../../options.ts';
@@ -26,6 +29,18 @@ const FEATURE_RULES = {
   resolve: FUNCTION,
 } as const satisfies Readonly<Record<keyof Feature, OptionRule>>;
 
+const PART_RULES: Readonly<Record<keyof FeatureParts, OptionRule>> = {
+  narrow: FUNCTION,
+  actions: ['a Map of actions by name', (value) => value instanceof Map],
+  around: NAMES,
+  parameters: NAMES,
+  listeners: NAMES,
+  routes: FUNCTION,
+  representations: LIST,
+  recorder: FUNCTION,
+  findViews: FUNCTION,
+};
+
 /** The features of an application, by option. */
 export class Features {
   /** The options of views that no feature has. */
@@ -43,17 +58,18 @@ export class Features {
    * @throws ImproperlyConfigured for something else than a feature, and if another feature or the library has the option
    */
   readonly add = <Value>(feature: Feature<Value>): void => {
-    const owner = `feature ${describe((feature as Partial<Feature> | undefined)?.option)}`;
+    requireOptions('feature', feature);
+    const owner = `feature ${describe(feature.option)}`;
     checkOptions(owner, feature, FEATURE_RULES);
-    if (typeof feature.resolve !== 'function') throw wrongOption(owner, 'resolve', FUNCTION[0], undefined);
-    if (feature.rule === undefined) throw wrongOption(owner, 'rule', FEATURE_RULES.rule[0], undefined);
-    const { option } = feature;
-    if (this.#others.includes(option)) {
-      throw new ImproperlyConfigured(`${owner}: the library has an option of this name`);
+    for (const [name, [expected]] of Object.entries(FEATURE_RULES)) {
+      // A missing one is undefined, which the check accepts.
+      if (feature[name as keyof Feature] === undefined) throw wrongOption(owner, name, expected, undefined);
     }
+    const { option } = feature;
     const present = this.#byOption.get(option);
-    if (present !== undefined && present !== feature && !('needs' in present)) {
-      throw new ImproperlyConfigured(`viewset: two features have the option "${option}" of views; add one of them`);
+    if (present === feature) return;
+    if (this.#others.includes(option) || (present !== undefined && !('needs' in present))) {
+      throw new ImproperlyConfigured(`${owner}: views have an option of this name already`);
     }
     this.#byOption.set(option, feature);
   };
@@ -75,11 +91,18 @@ export class Features {
       const { option } = feature;
       const value = view.options[option];
       if (value === undefined) return [];
-      if (!('needs' in feature)) return [{ ...feature.resolve(view, value as never), option }];
-      if (value === false) return [];
+      if (!('needs' in feature)) return [{ ...partsOf(feature, view, value), option }];
+      if (value === false || (Array.isArray(value) && value.length === 0)) return [];
       throw new ImproperlyConfigured(`${view.name}: option "${option}" needs a plugin that ${feature.needs}`);
     });
   }
+}
+
+function partsOf(feature: Feature, view: FeatureView, value: unknown): FeatureParts {
+  const owner = `${view.name}: feature "${feature.option}"`;
+  const parts = requireSync(feature.resolve(view, value as never), () => `${owner}: resolve()`);
+  checkOptions(owner, parts, PART_RULES);
+  return parts;
 }
 
 function isRule(value: unknown): boolean {

@@ -11,7 +11,7 @@ import { fillsOf, type Permission, type PermissionClass } from '../../permission
 import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
-import { type Action, actionsOf } from './action.ts';
+import { type Action, actionsOf, type RecordRequest } from './action.ts';
 import { type OutputView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { Bulk, type BulkOption } from '../writes/bulk.ts';
@@ -150,10 +150,14 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     const isShown = shownByAll(meta, shapes.values());
     const declared = { name, options, operations, overrides, answers, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
-    this.features = new ViewFeatures(name, context.features.resolve(this));
+    this.features = new ViewFeatures(this, context.features.resolve(this));
     this.actions = this.#makeActions(view, context);
     this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
+  }
+
+  getObject(request: RecordRequest): Promise<object> {
+    return this.view.getObject(request);
   }
 
   #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {
@@ -168,15 +172,14 @@ export class ResolvedView implements ViewDefinition, FeatureView {
    */
   #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
     const { name, input, operations, features, fileActions: files } = this;
-    const brought = new Map([
-      ...features.actions,
-      ...uploadActions(view, input, operations, defaults.permissionClasses),
-    ]);
+    const uploads = uploadActions(view, input, operations, defaults.permissionClasses);
     const viewActions = actionsOf(view);
-    const taken = [...brought.keys()].find((each) => viewActions.has(each) || files.has(each));
-    if (taken === undefined) return new Map([...files, ...brought]);
+    const taken = [...features.actions.keys(), ...uploads.keys()].find(
+      (each) => viewActions.has(each) || files.has(each) || (features.actions.has(each) && uploads.has(each)),
+    );
+    if (taken === undefined) return new Map([...files, ...features.actions, ...uploads]);
     throw new ImproperlyConfigured(
-      `${name}: its options make an action "${taken}", and the view declares an action of this name; rename it`,
+      `${name}: its options make an action "${taken}", and the view has another action of this name; rename it`,
     );
   }
 

@@ -1,16 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedType } from '../../accepted-type.ts';
 import { addVary } from '../../add-vary.ts';
+import { requireSync } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { getOrMake } from '../../get-or-make.ts';
+import type { Condition } from '../../language/condition.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
-import type { QuerySet } from '../../query/queryset.ts';
-import { byName, type Operation, type OutputOperation, rowOf, WRITES } from '../request/operation.ts';
+import { QuerySet, slicedError } from '../../query/queryset.ts';
+import { byName, isWrite, type Operation, OPERATIONS, type OutputOperation, WRITES } from '../request/operation.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
-import type { ListenersByOperation } from '../writes/write-listener.ts';
+import { checkNotifies, type ListenersByOperation } from '../writes/write-listener.ts';
 import type { Action } from './action.ts';
 import type { DeclaredRoute, OperationHandler } from './declared-route.ts';
 import type { WriteRecorder } from '../writes/write-recorder.ts';
-import type { FeatureParts, ListRepresentation } from './feature.ts';
+import type { FeatureParts, FeatureView, ListRepresentation } from './feature.ts';
 
 type ResolvedFeature = FeatureParts & { readonly option: string };
 
@@ -26,11 +29,21 @@ export class ViewFeatures {
   readonly recorder: { readonly option: string; of(request: FastifyRequest): WriteRecorder } | undefined;
   /** True if a feature leaves out records. */
   readonly narrows: boolean;
+  readonly #name: string;
+  /** All records of the view. */
+  readonly #records: QuerySet<object>;
   readonly #features: readonly ResolvedFeature[];
   readonly #representations: readonly ListRepresentation[];
+  readonly #conditions = new WeakMap<FastifyRequest, Condition>();
 
-  /** @throws ImproperlyConfigured for two features that record writes, or have an action of the same name */
-  constructor(name: string, features: readonly ResolvedFeature[]) {
+  /**
+   * @throws ImproperlyConfigured for two features that record writes or have an action of the same name, and for a view
+   * with writes that a feature would miss
+   */
+  constructor(view: FeatureView, features: readonly ResolvedFeature[]) {
+    const { name, lists } = view;
+    this.#name = name;
+    this.#records = lists.records;
     this.#features = features;
     this.actions = actionsOf(name, features);
     this.listeners = byName(WRITES, (operation) =>
@@ -42,6 +55,7 @@ export class ViewFeatures {
     this.recorder = recorderOf(name, features);
     this.narrows = features.some(({ narrow }) => narrow !== undefined);
     this.#representations = features.flatMap(({ representations }) => representations ?? []);
+    for (const feature of features) checkWrites(view, feature);
   }
 
   /** True if the lists of the view can be followed. */
@@ -52,9 +66,26 @@ export class ViewFeatures {
   /** Leaves out the records that do not exist for a request. */
   narrow<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
     if (!this.narrows) return records;
-    let narrowed = records as unknown as QuerySet<object>;
-    for (const { narrow } of this.#features) narrowed = narrow?.(request, narrowed) ?? narrowed;
-    return narrowed as unknown as QuerySet<Entity>;
+    return records.where(getOrMake(this.#conditions, request, () => this.#conditionOf(request)));
+  }
+
+  /**
+   * Returns the condition of the records that exist for a request. A list narrows its records more than once, by the
+   * same condition.
+   */
+  #conditionOf(request: FastifyRequest): Condition {
+    let found = this.#records.using(request);
+    for (const { option, narrow } of this.#features) {
+      if (narrow === undefined) continue;
+      const owner = `${this.#name}: option "${option}": narrow()`;
+      const narrowed: unknown = requireSync(narrow(request, found), () => owner);
+      if (!(narrowed instanceof QuerySet) || narrowed.meta !== found.meta || narrowed.filters !== undefined) {
+        throw new TypeError(`${owner} must return the records that it got, narrowed by filter() or exclude()`);
+      }
+      if (narrowed.isSliced) throw slicedError(this.#name, owner, 'its look-ups');
+      found = found.where((narrowed as QuerySet<object>).condition);
+    }
+    return found.condition;
   }
 
   /** Returns the query parameters that features add to an operation. */
@@ -88,9 +119,7 @@ export class ViewFeatures {
     addVary(reply, 'Accept');
     // An action that lists has its own permissions, which a live list would not check again.
     const canFollow = (type: string): boolean =>
-      action !== undefined &&
-      rowOf(action)?.returns === 'list' &&
-      headers.accept?.toLowerCase().includes(type) === true;
+      action === 'list' && headers.accept?.toLowerCase().includes(type) === true;
     const offered = all.filter(({ isLive, type }) => isLive !== true || canFollow(type));
     const accepted = acceptedType(headers.accept, [JSON_TYPE, ...offered.map(({ type }) => type)]);
     return offered.find(({ type }) => type === accepted);
@@ -102,10 +131,23 @@ export class ViewFeatures {
   }
 }
 
+/** @throws ImproperlyConfigured for an override by which writes would be missed */
+function checkWrites(view: FeatureView, { option, listeners, recorder }: ResolvedFeature): void {
+  for (const operation of view.operations.filter(isWrite)) {
+    if (listeners?.[operation] === undefined && recorder === undefined) continue;
+    checkNotifies(view, `${view.name}: the view has "${option}"`, operation);
+  }
+}
+
 function actionsOf(name: string, features: readonly ResolvedFeature[]): ReadonlyMap<string, Action> {
   const actions = new Map<string, Action>();
   for (const feature of features) {
     for (const [action, declared] of feature.actions ?? []) {
+      if ((OPERATIONS as readonly string[]).includes(action)) {
+        throw new ImproperlyConfigured(
+          `${name}: option "${feature.option}" makes an action with the name of an operation: "${action}"`,
+        );
+      }
       if (actions.has(action)) {
         throw new ImproperlyConfigured(`${name}: two of its options make an action "${action}"; leave one of them out`);
       }
