@@ -2,7 +2,16 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import t, { type Test } from 'tap';
-import { action, ModelViewSet, readShape, Router, type ViewSet, type WriteData, writeShape } from '@viewset/core';
+import {
+  action,
+  type Feature,
+  ModelViewSet,
+  readShape,
+  Router,
+  type ViewSet,
+  type WriteData,
+  writeShape,
+} from '@viewset/core';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { testApp } from '../../core/test/support/library.ts';
 import { history, HistoryEntry } from '../src/index.ts';
@@ -109,6 +118,36 @@ class SoftlyDeleted extends ModelViewSet(Order, {
   });
 }
 
+declare module '@viewset/core' {
+  interface ModelViewSetOptions<Entity extends object> {
+    readonly archives?: boolean;
+  }
+}
+
+/** An action that an option of the application brings. */
+const archives: Feature<boolean> = {
+  option: 'archives',
+  rule: ['true or false', (value) => typeof value === 'boolean'],
+  resolve: (view) => ({
+    actions: new Map([
+      [
+        'archive',
+        action({ methods: ['post'], detail: true }, async (request) => {
+          const order = (await view.getObject(request)) as OrderRecord;
+          order.status = 'archived';
+          return {};
+        }),
+      ],
+    ]),
+  }),
+};
+class Archived extends ModelViewSet(Order, {
+  read: readShape(Order, ['id', 'code']),
+  write: writeShape(Order, ['code']),
+  history: true,
+  archives: true,
+}) {}
+
 forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm) => {
   const start = async (t: Test, View: new () => ViewSet) => {
     await orm.schema.clear();
@@ -119,6 +158,7 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
     const app = await testApp(t, orm, [new Router().register('orders', View)], {
       before: async (instance) => {
         await instance.register(history);
+        instance.viewset.addFeature(archives);
       },
     });
     return async (method: string, url: string, payload?: object, user?: string) => {
@@ -134,6 +174,16 @@ forEachDatabase(t, { entities: [Customer, Order, HistoryEntry] }, async (t, orm)
       entry.action,
       entry.values_before,
     ]);
+
+  t.test('an action that a feature brings', async (t) => {
+    const send = await start(t, Archived);
+    const { id } = (await send('POST', '/orders', { code: 'a' })).body;
+    t.equal((await send('POST', `/orders/${id}/archive`)).status, 200);
+    t.strictSame(await entries(), [
+      ['created', 'create', null],
+      ['updated', 'archive', { status: 'new' }],
+    ]);
+  });
 
   t.test('a nested relation, and a field outside of the read shape', async (t) => {
     const send = await start(t, Orders);

@@ -194,7 +194,7 @@ t.test('two features of one option, a broken one, and an action of the same name
     message: 'feature "publishAt": views have an option of this name already',
   });
   t.throws(() => app.viewset.addFeature({ ...publishAt, option: 'read' }), {
-    message: 'feature "read": the library has an option of this name',
+    message: 'feature "read": views have an option of this name already',
   });
   t.throws(() => app.viewset.addFeature({ option: 'x', rule: publishAt.rule } as never), {
     message: 'feature "x": option "resolve" must be a function, got undefined',
