@@ -156,7 +156,6 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['show a field to admins only', ['/how-to-field-by-role']],
   ['custom filter', ['/how-to-custom-filter', '/filters#filters-of-your-own']],
   ['custom option', ['/how-to-options']],
-  ['plugin for views', ['/how-to-options']],
   ['custom paginator', ['/how-to-custom-paginator', '/pagination#a-paginator-of-your-own']],
   ['uuid primary key', ['/how-to-uuid-keys']],
   ['inheritance', ['/inheritance']],

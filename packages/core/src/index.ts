@@ -211,7 +211,13 @@ export {
 } from './permissions/permission.ts';
 export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
-export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
+export {
+  AllowAny,
+  HasRole,
+  IsAuthenticated,
+  IsRoleAdminUser,
+  IsSafeMethodOnly,
+} from './permissions/built-in-permissions.ts';
 
 export { tenant, type Tenants } from './tenants/tenant.ts';
 export type { TenantOptions } from './tenants/tenant-options.ts';

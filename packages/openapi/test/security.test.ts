@@ -5,6 +5,7 @@ import {
   AllowAny,
   type AuthenticatedRequest,
   IsAuthenticated,
+  HasRole,
   IsRoleAdminUser,
   IsSafeMethodOnly,
   ModelViewSet,
@@ -58,10 +59,7 @@ async function register(app: FastifyInstance): Promise<void> {
     .register('open', viewOf([], true))
     .register('private', viewOf([IsAuthenticated]))
     .register('written', viewOf([IsSafeMethodOnly.or(IsAuthenticated)]))
-    .register(
-      'managed',
-      viewOf([IsOpeningTime, IsSafeMethodOnly.or(IsRoleAdminUser.named('owner').and(IsOpeningTime))]),
-    )
+    .register('managed', viewOf([IsOpeningTime, IsSafeMethodOnly.or(HasRole('owner').and(IsOpeningTime))]))
     .register('timed', viewOf([IsOpeningTime]))
     .register('either', viewOf([IsOpeningTime.or(IsAuthenticated)]))
     .register('strangers', viewOf([IsAuthenticated.not()]))

@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import { IsRoleAdminUser, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
+import { HasRole, many, type ReadShape, readShape, refs, type WriteShape, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { EmailAddress } from '../accounts/email-field.ts';
 import { keepOwners, noteLostOwners } from '../organizations/kept-owners.ts';
@@ -199,7 +199,7 @@ function readyOptions(
     searchFields: [name, email],
     filterFields: { [role]: `${role}__name`, [is_active]: is_active },
     orderingFields: { id: 'id', [name]: name, [email]: email },
-    permissionClasses: [IsRoleAdminUser.named(adminRole)],
+    permissionClasses: [HasRole(adminRole)],
     description: invitations
       ? 'The accounts. A new one gets a mail in which its owner chooses the password.'
       : 'The accounts, which come from registration.',

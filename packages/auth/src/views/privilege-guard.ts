@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import { Forbidden, getCurrentUser, IsRoleAdminUser } from '@viewset/core';
+import { Forbidden, getCurrentUser, HasRole } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
 interface Role {
@@ -39,12 +39,12 @@ export function roleLoader(entity: EntityName<object>, name: string): LoadRoles 
 export class PrivilegeGuard {
   readonly #loadRoles: LoadRoles;
   readonly #adminRole: string;
-  readonly #administrators: IsRoleAdminUser;
+  readonly #administrators: { hasPermission(request: FastifyRequest): boolean };
 
   constructor(loadRoles: LoadRoles, adminRole: string) {
     this.#loadRoles = loadRoles;
     this.#adminRole = adminRole;
-    this.#administrators = new (IsRoleAdminUser.named(adminRole))();
+    this.#administrators = new (HasRole(adminRole))();
   }
 
   /**

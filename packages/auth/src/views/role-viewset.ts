@@ -1,7 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import {
+  HasRole,
   IsAuthenticated,
-  IsRoleAdminUser,
   IsSafeMethodOnly,
   type ReadShape,
   readShape,
@@ -133,7 +133,7 @@ function readyOptions(
     write: writeShape(entity, ['name'] as never[], written as never),
     searchFields: ['name'],
     orderingFields: { id: 'id', name: 'name' },
-    permissionClasses: [IsAuthenticated, IsSafeMethodOnly.or(IsRoleAdminUser.named(adminRole))],
+    permissionClasses: [IsAuthenticated, IsSafeMethodOnly.or(HasRole(adminRole))],
     description: 'The roles that accounts may have; administrators change them.',
   };
 }

@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import { IsRoleAdminUser, type QuerySet, type ReadShape, readShape } from '@viewset/core';
+import { HasRole, type QuerySet, type ReadShape, readShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { noteEvent } from './noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from './view-class.ts';
@@ -80,7 +80,7 @@ function readyOptions(entity: EntityName<object>, adminRole: string): object {
     filterFields: { account: 'account__id', ip: 'ip' },
     orderingFields: { last_used_at: 'last_used_at', created_at: 'created_at' },
     ordering: ['-last_used_at'],
-    permissionClasses: [IsRoleAdminUser.named(adminRole)],
+    permissionClasses: [HasRole(adminRole)],
     description: 'The sessions of all accounts; administrators end them.',
   };
 }

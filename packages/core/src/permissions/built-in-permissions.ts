@@ -4,7 +4,7 @@ import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
 import { isRecord } from '../json.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
-import { Permission, type PermissionClass, REFUSES_ANONYMOUS } from './permission.ts';
+import { Permission, type PermissionClass, REFUSES_ANONYMOUS, type UserPermissionClass } from './permission.ts';
 
 /** Allows everybody. Use it instead of an empty list to show that a view is open on purpose. */
 export class AllowAny extends Permission {
@@ -48,42 +48,52 @@ export class IsSafeMethodOnly extends Permission {
   }
 }
 
-/**
- * Allows users whose `role`, or one of whose `roles`, is the administrator role. Load the roles with the user, as
- * entities, loaded references or plain objects with a `name`.
- *
- * @example
- * class ProductViewSet extends ModelViewSet(Product, {
- *   read,
- *   permissionClasses: [IsRoleAdminUser.or(IsRoleAdminUser.named('owner'))],   // the role named "admin", or "owner"
- * }) {}
- */
-export class IsRoleAdminUser extends Permission {
-  /** The name of the administrator role. */
-  static readonly role: string = 'admin';
-
-  /** Returns this class for a role with another name. */
-  static named(role: string): typeof IsRoleAdminUser {
-    if (typeof role !== 'string' || role === '') {
-      throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
-    }
-    if (role === IsRoleAdminUser.role) return IsRoleAdminUser;
-    class IsNamedRoleUser extends IsRoleAdminUser {
-      static override readonly role = role;
-    }
-    Object.defineProperty(IsNamedRoleUser, 'name', { value: `IsRoleAdminUser(${role})` });
-    return IsNamedRoleUser;
-  }
+/** Allows users with one of some roles. */
+export abstract class RolePermission extends Permission {
+  /** The names of the roles. */
+  protected abstract readonly roles: readonly string[];
 
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
-    const { role } = this.constructor as typeof IsRoleAdminUser;
-    return roleNames(getCurrentUser(request)).includes(role);
+    const names = roleNames(getCurrentUser(request));
+    return this.roles.some((role) => names.includes(role));
   }
 
   /** @internal */
   override [REFUSES_ANONYMOUS](): boolean {
-    return this.hasPermission === IsRoleAdminUser.prototype.hasPermission;
+    return this.hasPermission === RolePermission.prototype.hasPermission;
   }
+}
+
+/**
+ * Allows users whose `role`, or one of whose `roles`, is the administrator role, `admin`. Load the roles with the user,
+ * as entities, loaded references or plain objects with a `name`. For another name, use `HasRole()`.
+ *
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { read, permissionClasses: [IsRoleAdminUser] }) {}
+ */
+export class IsRoleAdminUser extends RolePermission {
+  protected readonly roles: readonly string[] = ['admin'];
+}
+
+/**
+ * Makes a permission class that allows users whose `role`, or one of whose `roles`, has one of the names. Load the roles
+ * with the user, as for `IsRoleAdminUser`.
+ *
+ * @throws ImproperlyConfigured for a name that is no text, and without a name
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, {
+ *   read,
+ *   permissionClasses: [IsSafeMethodOnly.or(HasRole('buyer', 'manager'))],   // everybody reads, these two write
+ * }) {}
+ */
+export function HasRole(...roles: readonly [string, ...string[]]): (new () => RolePermission) & UserPermissionClass {
+  const wrong = roles.find((role: unknown) => typeof role !== 'string' || role === '');
+  if (roles.length === 0 || wrong !== undefined) throw wrongOption('HasRole()', 'roles', 'names of roles', wrong);
+  class HasNamedRole extends RolePermission {
+    protected readonly roles = roles;
+  }
+  Object.defineProperty(HasNamedRole, 'name', { value: `HasRole(${roles.join(', ')})` });
+  return HasNamedRole;
 }
 
 function roleNames(user: unknown): unknown[] {

@@ -3,6 +3,7 @@ import t from 'tap';
 import {
   AllowAny,
   IsAuthenticated,
+  HasRole,
   IsRoleAdminUser,
   IsSafeMethodOnly,
 } from '../../src/permissions/built-in-permissions.ts';
@@ -66,12 +67,14 @@ t.test('the built-in classes', async (t) => {
   t.notOk(passes(IsRoleAdminUser, request('GET', { id: 3, role: null })));
   t.notOk(passes(IsRoleAdminUser, request('GET', { id: 3 })));
   t.ok(passes(IsRoleAdminUser, request('GET', admin)));
-  t.notOk(passes(IsRoleAdminUser.named('user'), request('GET', admin)));
-  t.ok(passes(IsRoleAdminUser.named('user'), request('GET', user)));
-  t.equal(IsRoleAdminUser.named('user').name, 'IsRoleAdminUser(user)');
-  t.throws(() => IsRoleAdminUser.named(''), { name: 'ImproperlyConfigured' });
+  t.notOk(passes(HasRole('user'), request('GET', admin)));
+  t.ok(passes(HasRole('user'), request('GET', user)));
+  t.ok(passes(HasRole('owner', 'user'), request('GET', user)), 'one of several');
+  t.throws(() => (HasRole as () => unknown)(), { message: /^HasRole\(\): option "roles" must be names of roles/ });
+  t.equal(HasRole('user').name, 'HasRole(user)');
+  t.throws(() => HasRole(''), { name: 'ImproperlyConfigured' });
   class IsOwnerRole extends IsRoleAdminUser {
-    static override readonly role = 'user';
+    protected override readonly roles = ['user'];
   }
   t.ok(passes(IsOwnerRole, request('GET', user)));
 });

@@ -8,6 +8,7 @@ import {
   type CurrentUser,
   getCurrentUser,
   IsAuthenticated,
+  HasRole,
   IsRoleAdminUser,
   IsSafeMethodOnly,
   Permission,
@@ -46,7 +47,7 @@ class Known extends ViewSet {
   posted = action({ methods: ['post'], permissionClasses: [IsAuthenticated] }, known);
   second = action({ permissionClasses: [Always, IsSafeMethodOnly, IsAuthenticated] }, known);
   admin = action({ permissionClasses: [IsRoleAdminUser] }, known);
-  named = action({ permissionClasses: [IsRoleAdminUser.named('owner')] }, known);
+  named = action({ permissionClasses: [HasRole('owner')] }, known);
   both = action({ permissionClasses: [Always.and(IsAuthenticated)] }, known);
   chained = action({ permissionClasses: [IsAuthenticated.and(Always).and(IsSafeMethodOnly)] }, known);
   either = action({ permissionClasses: [IsAuthenticated.or(IsRoleAdminUser)] }, known);
