@@ -31,12 +31,12 @@ const full = readShape(
 const lists = {
   searchFields: ['title', 'description', 'comments__text'],
   filterFields: {
-    id: 'id',
     status: 'status',
     label: 'labels__name',
     assignee: 'assignee__name',
     due_before: 'due_on__lt',
     project: 'project__key',
+    id: 'id',
   },
   orderingFields: { id: 'id', priority: 'priority', due_on: 'due_on', project: 'project__key' },
   exports: ['csv', 'ndjson'],

@@ -206,7 +206,7 @@ export const x = writeShape(Book, ['titel']);`,
     code: `
 export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
     message:
-      'Type \'"publisher.nmae"\' is not assignable to type \'"publisher.city" | "publisher.id" | "publisher.name" | Renamed<WritableName<Book>, unknown> | SchemaOf<"integer" | "number">\'. Did you mean \'"publisher.name"\'?',
+      'Type \'"publisher.nmae"\' is not assignable to type \'"publisher.city" | "publisher.id" | "publisher.name" | Nested<Publisher & object, object, boolean> | Renamed<WritableName<Book>, unknown> | SchemaOf<...>\'. Did you mean \'"publisher.name"\'?',
   },
   {
     name: 'a misspelt option',
