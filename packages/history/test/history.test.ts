@@ -424,7 +424,7 @@ t.test('declarations that cannot be are refused at start', async (t) => {
     history = action({}, () => ({}));
   }
   await t.rejects(testApp(t, orm, [new Router().register('notes', Named)], { before: withHistory }), {
-    message: /Named: its options make an action "history", and the view declares an action of this name; rename it/,
+    message: /Named: its options make an action "history", and the view has another action of this name; rename it/,
   });
   const faults: (readonly [new () => ViewSet, string])[] = [
     [

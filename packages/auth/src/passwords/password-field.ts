@@ -20,7 +20,7 @@ export interface PasswordFieldOptions extends PasswordLengths {
  * The most characters that `maxLength` may allow. The composed form (NFC) of a character is at most four characters in
  * the decomposed form, which some systems send.
  */
-export const MOST_CHARACTERS = 1024;
+const MOST_CHARACTERS = 1024;
 /** The most characters in which a client can send a password, in any form of Unicode. */
 export const MAX_SENT_CHARACTERS = 4 * MOST_CHARACTERS;
 

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from '../accounts/email-address.ts';
 import { REVOCABLE } from '../accounts/remaining-access.ts';
 import { normalizePassword } from '../passwords/password-hasher.ts';
-import { MAX_SENT_CHARACTERS, MOST_CHARACTERS } from '../passwords/password-field.ts';
+import { MAX_SENT_CHARACTERS } from '../passwords/password-field.ts';
 import type { PasswordRules } from '../passwords/password-rules.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -12,8 +12,8 @@ const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
 const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
 /** No body may have a NUL character. A reader refuses it by itself, with a better message. */
 const withoutNul = { pattern: '^[^\\u0000]*$' };
-/** A password as documented. A longer text is nobody's password. */
-const password = Type.String({ ...withoutNul, maxLength: MOST_CHARACTERS });
+/** A password as documented, in any form of Unicode. A longer text is nobody's password. */
+const password = Type.String({ ...withoutNul, maxLength: MAX_SENT_CHARACTERS });
 const code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6 });
 
 /** The bodies as they are documented; the readers below check them, in the order that the specification gives. */

@@ -40,10 +40,7 @@ export function isList(property: EntityProperty): boolean {
 export function elementType(property: EntityProperty): FieldType | undefined {
   const { array, ...declared } = listDeclaration(property);
   const values = declared.enum ? enumValues(declared.items) : undefined;
-  if (values !== undefined) {
-    checkColumnOfEnum(declared, values);
-    return { kind: 'enum', values };
-  }
+  if (values !== undefined) return { kind: 'enum', values };
   const given = givenType(declared);
   if (array === true && !(given instanceof ArrayType)) {
     const element = withoutBrackets(declared);
@@ -173,19 +170,21 @@ function enumValues(items: unknown): readonly (string | number)[] | undefined {
 }
 
 /**
- * @throws ImproperlyConfigured for a number that the column cannot hold. MikroORM gives an enum of numbers a `smallint` on
- * PostgreSQL.
+ * @throws ImproperlyConfigured for an enum of a discovered entity with a number that its column cannot hold. MikroORM
+ * gives an enum of numbers a `smallint` on PostgreSQL.
  */
-function checkColumnOfEnum(property: EntityProperty, values: readonly (string | number)[]): void {
-  // Before discovery, the column is not known.
-  const column = property.columnTypes === undefined ? '' : columnName(property);
-  if (!SMALL_INTEGER.test(column)) return;
-  const { minimum, maximum } = widthOf(property);
-  const wide = values.find((value) => typeof value === 'number' && !(value >= minimum && value <= maximum));
-  if (wide === undefined) return;
-  throw new ImproperlyConfigured(
-    `"${property.name}" has the enum value ${wide}, which its column "${column}" cannot hold; declare columnType('integer')`,
-  );
+export function checkEnumColumns({ className, props }: EntityMetadata): void {
+  for (const property of props) {
+    if (!property.enum || !SMALL_INTEGER.test(columnName(property))) continue;
+    const { minimum, maximum } = widthOf(property);
+    const values = enumValues(property.items) ?? [];
+    const wide = values.find((value) => typeof value === 'number' && !(value >= minimum && value <= maximum));
+    if (wide === undefined) continue;
+    throw new ImproperlyConfigured(
+      `${className}.${property.name} has the enum value ${wide}, which its column "${columnName(property)}" cannot hold; ` +
+        "declare columnType('integer')",
+    );
+  }
 }
 
 /** The kinds of columns, by their names in databases. All other columns hold text. */
@@ -210,7 +209,7 @@ const FACETS: Readonly<Partial<Record<FieldKind, (property: EntityProperty) => F
 
 /** `numeric(10,2)` → numeric; `timestamp with time zone` → timestamp. */
 function columnName(property: EntityProperty): string {
-  return /^[a-z0-9]+/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[0] ?? '';
+  return /^[a-z0-9]+/.exec(property.columnTypes?.[0]?.toLowerCase() ?? '')?.[0] ?? '';
 }
 
 const SMALL_INTEGER = /^(?:smallint|int2|tinyint|smallserial)$/;

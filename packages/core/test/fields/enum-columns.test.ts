@@ -27,7 +27,7 @@ forEachDatabase(t, { entities: [Wide, Declared] }, async (t, orm, database) => {
     t.equal(
       await errorAtStart(t, orm, WideViewSet),
       database === 'postgresql'
-        ? '"level" has the enum value 2147483647, which its column "smallint" cannot hold; declare columnType(\'integer\')'
+        ? 'WideViewSet: Wide.level has the enum value 2147483647, which its column "smallint" cannot hold; declare columnType(\'integer\')'
         : undefined,
     );
   });

@@ -5,7 +5,8 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { resolveOption } from '../../filters/filter.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import { isEmpty } from '../../json.ts';
-import { checkOptionNames, wrongOption } from '../../options.ts';
+import { checkOptionNames, prefixErrors, wrongOption } from '../../options.ts';
+import { checkEnumColumns } from '../../fields/field-type.ts';
 import { templateOf } from '../../path-template.ts';
 import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
@@ -111,6 +112,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
     if (meta.readonly === true) checkReadOnly(name, meta, options);
+    if (options.write !== undefined) prefixErrors(name, () => checkEnumColumns(meta));
     this.orm = orm;
     this.reservedKeys = context.reservedKeys;
     this.meta = meta;
