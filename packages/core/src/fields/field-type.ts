@@ -175,13 +175,14 @@ function enumValues(items: unknown): readonly (string | number)[] | undefined {
  */
 export function checkEnumColumns({ className, props }: EntityMetadata): void {
   for (const property of props) {
-    if (!property.enum || !SMALL_INTEGER.test(columnName(property))) continue;
+    // On other databases, the name says nothing of what is stored.
+    if (!property.enum || columnName(property) !== 'smallint') continue;
     const { minimum, maximum } = widthOf(property);
     const values = enumValues(property.items) ?? [];
     const wide = values.find((value) => typeof value === 'number' && !(value >= minimum && value <= maximum));
     if (wide === undefined) continue;
     throw new ImproperlyConfigured(
-      `${className}.${property.name} has the enum value ${wide}, which its column "${columnName(property)}" cannot hold; ` +
+      `${className}.${property.name} has the enum value ${wide}, which its column "smallint" cannot hold; ` +
         "declare columnType('integer')",
     );
   }
