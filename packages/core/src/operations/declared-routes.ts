@@ -115,6 +115,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       answersAs: isOutputOperation(operation) ? operation : undefined,
       envelope: returns === 'record' ? definition.envelope?.one : undefined,
       pageMembers: returns === 'list' ? definition.lists?.pageMembers : undefined,
+      sendsPage: returns === 'list',
       ...further,
       answerParameters: answerParametersOf(definition, operation),
       preconditions: definition.preconditions,

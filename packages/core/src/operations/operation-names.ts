@@ -4,6 +4,8 @@ import type { OperationMethod } from '../viewset/setup/declared-route.ts';
 export interface NamedOperation {
   readonly action: string;
   readonly variant?: string | undefined;
+  /** The first words of its summary, if they are not those of its verb. */
+  readonly words?: string | undefined;
   readonly method: OperationMethod;
   readonly detail: boolean;
   /** `products`, `staff-members`. */
@@ -32,7 +34,6 @@ const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = 
   replace: ['replace', 'Replace a'],
   update: ['update', 'Update a'],
   destroy: ['destroy', 'Delete a'],
-  summary: ['summary', 'Summarize the'],
 };
 
 /** `listProducts`, `replaceProduct`, `featuredProducts`, `recountProduct`, `listAuthorBooks`. */
@@ -45,7 +46,7 @@ export function operationIdOf(operation: NamedOperation): string {
 export function summaryOf(operation: NamedOperation): string {
   const whose = parentsOf(operation).map((parent) => ` of ${withArticle(parent)}`);
   const subject = subjectOf(operation);
-  const verb = VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
+  const verb = operation.words ?? VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
   const words = operation.isSingleton
     ? `the ${phrase(subject)}`
     : isOne(operation)

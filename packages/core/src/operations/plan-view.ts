@@ -69,17 +69,14 @@ function sendsFile({ action, detail }: DeclaredRoute, { fileActions }: ViewDefin
   return detail && fileActions?.has(action) === true;
 }
 
-/** The operations whose responses are pages of the view's records. */
-const SENDS_PAGES: ReadonlySet<string> = new Set(['list', 'deleted']);
-
 /** Returns the responses of a route as documents describe them. */
 function documentedAnswers(
   { lists }: ViewDefinition,
-  { action, documented, isBuiltIn }: DeclaredRoute,
+  { documented, isBuiltIn, sendsPage }: DeclaredRoute,
   answers: DeclaredResponses,
 ): DeclaredResponses {
   const described = documented === undefined ? answers : Object.entries(documented);
-  if (lists === undefined || !isBuiltIn || !SENDS_PAGES.has(action)) return described;
+  if (lists === undefined || !isBuiltIn || sendsPage !== true) return described;
   return described.map(([status, schema]) => [status, schema && lists.documentPage(schema)]);
 }
 
@@ -151,13 +148,13 @@ function operationPlan(
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
-  const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
+  const { action, variant, words, method, detail, urlName, options, transaction, handler, proof } = declared;
   const { documentation, meta } = view;
   const { parent } = context;
   const idempotency = idempotencyOf(view, context.defaults.idempotency, declared);
   const path = templateOf(pattern);
   const isSingleton = key.singleton !== undefined;
-  const named = { action, variant, method, detail, basename, isSingleton, entity: meta?.className, parent };
+  const named = { action, variant, words, method, detail, basename, isSingleton, entity: meta?.className, parent };
   const guarded = parent?.guard(handler, proof, declared.pageMembers?.['results'] ?? 'results') ?? handler;
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({

@@ -25,6 +25,10 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   /** The operation whose records the route returns; undefined if it returns no records of the view. */
   readonly answersAs?: OutputOperation | undefined;
+  /** The first words of its summary in documents, `Summarize the`. Default: those of an operation, or the action's name. */
+  readonly words?: string | undefined;
+  /** True if the response is a page of the view's records, or all of them. */
+  readonly sendsPage?: boolean;
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
   readonly pageMembers?: Readonly<Record<string, string | null>> | undefined;
