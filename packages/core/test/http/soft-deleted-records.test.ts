@@ -491,6 +491,6 @@ t.test('declarations that cannot be are refused at start', async (t) => {
   }
   t.match(
     await errorAtStart(t, orm, Named),
-    'its options make an action "restore", and the view declares an action of this name; rename it',
+    'its options make an action "restore", and the view has another action of this name; rename it',
   );
 });
