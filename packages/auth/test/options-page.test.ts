@@ -14,5 +14,6 @@ t.test('the table of the page has a row for each option', async (t) => {
     known = /Known options: (.*)$/.exec((error as Error).message)?.[1]?.split(', ') ?? [];
   }
   t.ok(known.length > 20, 'the options can be read');
-  t.strictSame(rows.toSorted(), known.toSorted());
+  t.strictSame(new Set(rows), new Set(known));
+  t.equal(rows.length, known.length, 'each has one row');
 });
