@@ -48,6 +48,9 @@ export class IsSafeMethodOnly extends Permission {
   }
 }
 
+/** The name of the administrator role. */
+const ADMINISTRATOR = 'admin';
+
 /** Allows users with one of some roles. */
 export abstract class RolePermission extends Permission {
   /** The names of the roles. */
@@ -72,7 +75,7 @@ export abstract class RolePermission extends Permission {
  * class ProductViewSet extends ModelViewSet(Product, { read, permissionClasses: [IsRoleAdminUser] }) {}
  */
 export class IsRoleAdminUser extends RolePermission {
-  protected readonly roles: readonly string[] = ['admin'];
+  protected readonly roles: readonly string[] = [ADMINISTRATOR];
 }
 
 /**
@@ -89,6 +92,7 @@ export class IsRoleAdminUser extends RolePermission {
 export function HasRole(...roles: readonly [string, ...string[]]): (new () => RolePermission) & UserPermissionClass {
   const wrong = roles.find((role: unknown) => typeof role !== 'string' || role === '');
   if (roles.length === 0 || wrong !== undefined) throw wrongOption('HasRole()', 'roles', 'names of roles', wrong);
+  if (roles.length === 1 && roles[0] === ADMINISTRATOR) return IsRoleAdminUser;
   class HasNamedRole extends RolePermission {
     protected readonly roles = roles;
   }

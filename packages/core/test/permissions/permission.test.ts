@@ -69,6 +69,7 @@ t.test('the built-in classes', async (t) => {
   t.ok(passes(IsRoleAdminUser, request('GET', admin)));
   t.notOk(passes(HasRole('user'), request('GET', admin)));
   t.ok(passes(HasRole('user'), request('GET', user)));
+  t.equal(HasRole('admin'), IsRoleAdminUser, 'one class for one role');
   t.ok(passes(HasRole('owner', 'user'), request('GET', user)), 'one of several');
   t.throws(() => (HasRole as () => unknown)(), { message: /^HasRole\(\): option "roles" must be names of roles/ });
   t.equal(HasRole('user').name, 'HasRole(user)');
