@@ -53,10 +53,11 @@ async function writeOwner<Result>(request: FastifyRequest, account: unknown, wri
   return { result, lost };
 }
 
-/** The memberships whose entities the ORM of a request has. */
+/** The memberships whose entities the ORM of a request has. Of several for one entity, the last that was declared. */
 function knownTo({ em }: FastifyRequest): Memberships[] {
   const metadata = em.getMetadata();
-  return [...declared].filter(({ options: { membership } }) => {
+  const byEntity = new Map([...declared].map((memberships) => [memberships.options.membership, memberships]));
+  return [...byEntity.values()].filter(({ options: { membership } }) => {
     const meta = metadata.find(membership);
     return meta !== undefined && metadata.has(meta.class);
   });
