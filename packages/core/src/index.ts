@@ -11,6 +11,7 @@ export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
 export { freeSlot } from './plugin/admission.ts';
 export { errorHandler, reportError, toHttpError } from './plugin/error-handler.ts';
+export { isInTime } from './time-limit.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';

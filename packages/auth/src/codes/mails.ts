@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceUnavailable } from '@viewset/core';
+import { isInTime, ServiceUnavailable } from '@viewset/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { EmailSender, EmailText } from './email-sender.ts';
 
@@ -76,17 +76,6 @@ export class Mails {
     const closing = Promise.resolve(this.#mailer.close?.());
     const restMs = Math.max(end - performance.now(), MAILER_CLOSE_MS);
     if (!(await isInTime(closing, restMs))) log.warn({}, 'the mailer did not close in time');
-  }
-}
-
-/** Waits for a promise up to a time limit. Returns false after the limit. */
-async function isInTime(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const over = Promise.withResolvers<false>();
-  const timer = setTimeout(over.resolve, limitMs, false);
-  try {
-    return await Promise.race([promise.then(() => true), over.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
+import { isInTime } from '@viewset/core';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkOrm } from '../check-orm.ts';
 import { lanePlaces, type LaneName } from '../lanes.ts';
@@ -118,16 +119,5 @@ export class Worker {
     } catch (err) {
       if (!this.#leases.isClosed) log.error({ err }, 'the outbox could not delete delivered events');
     }
-  }
-}
-
-/** Waits for a promise that never rejects, up to a time limit. Returns false after the limit. */
-async function isInTime(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const over = Promise.withResolvers<false>();
-  const timer = setTimeout(over.resolve, limitMs, false);
-  try {
-    return await Promise.race([promise.then(() => true), over.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
