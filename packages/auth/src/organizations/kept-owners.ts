@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { noteEvent } from '../views/noted-events.ts';
 import { isLast, type Memberships } from './memberships.ts';
 
-/** The memberships of all `organizations()`. */
-const declared = new Set<Memberships>();
+/** The memberships of all `organizations()`, by their entity. Of several for one entity, the last that was declared. */
+const declared = new Map<object, Memberships>();
 
 /** Makes memberships known to the writes of accounts. */
 export function declareMemberships(memberships: Memberships): void {
-  declared.add(memberships);
+  declared.set(memberships.options.membership, memberships);
 }
 
 /**
@@ -53,11 +53,10 @@ async function writeOwner<Result>(request: FastifyRequest, account: unknown, wri
   return { result, lost };
 }
 
-/** The memberships whose entities the ORM of a request has. Of several for one entity, the last that was declared. */
+/** The memberships whose entities the ORM of a request has. */
 function knownTo({ em }: FastifyRequest): Memberships[] {
   const metadata = em.getMetadata();
-  const byEntity = new Map([...declared].map((memberships) => [memberships.options.membership, memberships]));
-  return [...byEntity.values()].filter(({ options: { membership } }) => {
+  return [...declared.values()].filter(({ options: { membership } }) => {
     const meta = metadata.find(membership);
     return meta !== undefined && metadata.has(meta.class);
   });

@@ -216,7 +216,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const records = recordsOf(definition, options, `${view.name}.${name}`);
     const validateBody = compiled(body, 'body');
     const validateQuery = compiled(querystring, 'query');
-    const prepare = detail ? definition.prepareDetailAction : undefined;
+    const prepare = detail ? definition.getObject : undefined;
     return methods.map((method): DeclaredRoute => {
       // Its end flushes, so that no change is lost. A detail action locks its record in it.
       const transaction = options.transaction ?? (view.meta !== undefined && method !== 'get');
@@ -285,7 +285,7 @@ function recorded(handler: OperationHandler, { features }: ViewDefinition, trans
  */
 function actionHandler(
   handler: OperationHandler,
-  prepare: ViewDefinition['prepareDetailAction'],
+  prepare: ViewDefinition['getObject'],
   transaction: boolean,
 ): OperationHandler {
   const handle = fillingDeferred(

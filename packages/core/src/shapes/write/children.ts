@@ -220,7 +220,7 @@ export function bindChildren(meta: EntityMetadata, name: string, nested: AnyNest
       `${meta.className}: "${name}" writes ${isOne ? 'a record' : 'children'} of the record, so ${isOne ? 'its' : 'their'} shape may not write "${back}", which leads to it`,
     );
   }
-  if (!isOne && childKey(target) === undefined && onlyPrimaryKey(target) === undefined) {
+  if (!isOne && onlyPrimaryKey(target) === undefined) {
     throw new ImproperlyConfigured(`${className} has no single primary key, so a list cannot refer to its records`);
   }
   return isOne ? new ChildRecord(tie, nested) : new ChildList(tie, nested);

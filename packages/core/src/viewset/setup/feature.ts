@@ -155,7 +155,7 @@ export interface FeatureView {
    *
    * @throws NotFound, Unauthorized or Forbidden
    */
-  getObject(request: RecordRequest): Promise<object>;
+  readonly getObject: (request: RecordRequest) => Promise<object>;
   /** @internal */
   readonly view: FeaturedView;
   /** @internal The options of the view, by name. */

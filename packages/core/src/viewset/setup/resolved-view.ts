@@ -87,7 +87,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly actions: ReadonlyMap<string, Action>;
   /** The routes in `actions` that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, Action>;
-  readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
+  readonly getObject: (request: RecordRequest) => Promise<object>;
   readonly permissions: readonly Permission[];
   readonly overrides: ViewOverrides;
   readonly schemas: ViewSchemas;
@@ -135,7 +135,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.resolution = new InputResolution(view, input, options, meta, context);
     this.softDelete = options.softDelete === undefined ? undefined : this.#makeSoftDelete(options.softDelete);
     this.fileActions = this.#makeFileActions(view, sentFiles({ entity, ...options }));
-    this.prepareDetailAction = (request) => view.getObject(request);
+    this.getObject = (request) => view.getObject(request);
 
     const shapes = this.#readShapes(entity, options.read);
     const selections = makeSelections(name, entity, options);
@@ -156,10 +156,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.actions = this.#makeActions(view, context);
     this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
-  }
-
-  getObject(request: RecordRequest): Promise<object> {
-    return this.view.getObject(request);
   }
 
   #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {

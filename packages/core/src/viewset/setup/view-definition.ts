@@ -104,8 +104,8 @@ export interface ViewDefinition {
   readonly actions?: ReadonlyMap<string, Action>;
   /** True for the root of a router, which lists the collections. */
   readonly listsCollections?: boolean;
-  /** Runs before the handler of a detail action. */
-  readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
+  /** Finds the record of the path, before the handler of a detail action. */
+  readonly getObject?: (request: FastifyRequest) => Promise<unknown>;
 }
 
 /**
