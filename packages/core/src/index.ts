@@ -125,6 +125,7 @@ export type {
   ViewHistory,
 } from './features/history/record-history.ts';
 export type { Feature, FeatureParts, FeatureView } from './viewset/setup/feature.ts';
+export type { PermissionsByOperation, ViewPermissions } from './viewset/setup/view-permissions.ts';
 export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';
 export { liveFeature, type LivePlugin } from './features/live/feature.ts';

@@ -6,6 +6,7 @@ import {
   action,
   AllowAny,
   computed,
+  HasRole,
   many,
   ModelViewSet,
   Permission,
@@ -84,6 +85,26 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
     };
   };
   const entries = () => orm.em.fork().findAll(HistoryEntry, { orderBy: { id: 'asc' } });
+  t.test(
+    'with permissions by operation, the history has those of retrieve, and a revert those of update',
+    async (t) => {
+      class Notes extends ModelViewSet(Note, {
+        read,
+        write,
+        history: { revert: true },
+        permissionClasses: { default: [AllowAny], retrieve: [HasRole('reader', 'editor')], update: [HasRole('editor')] },
+      }) {}
+      const send = await start(t, Notes);
+      const { body } = await send('POST', '/notes', { title: 'Tea' });
+      t.equal((await send('GET', `/notes/${body.id}/history`, undefined, 'boss')).status, 403);
+      const { status, body: page } = await send('GET', `/notes/${body.id}/history`, undefined, 'reader');
+      t.equal(status, 200);
+      const [{ id: entry }] = page.results as [{ id: number }];
+      t.equal((await send('POST', `/notes/${body.id}/revert`, { entry }, 'reader')).status, 403);
+      t.equal((await send('POST', `/notes/${body.id}/revert`, { entry }, 'editor')).status, 200);
+    },
+  );
+
   const makeShelf = async (name: string) => {
     const em = orm.em.fork();
     const shelf = em.create(Shelf, { name });

@@ -103,6 +103,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       detail,
       suffix: '',
       urlName: detail || definition.key.singleton !== undefined ? 'detail' : 'list',
+      permissionsOf: operation,
       options: {
         body,
         contentTypes: further.form && [...JSON_ONLY, FORM_TYPE],
@@ -183,6 +184,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       suffix: variant === undefined ? '' : `.${variant}`,
       variant,
       urlName: variant ?? 'list',
+      permissionsOf: operation,
       options: { body, responses: response, querystring },
       answersAs: isOutputOperation(operation) ? operation : undefined,
       envelope: returns === 'record' ? definition.envelope?.many : undefined,
@@ -202,46 +204,51 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
 
 /** Declares a route for each method of an action. */
 function declaredActions({ view, definition, actions, actionPath }: MountedView): DeclaredRoute[] {
-  return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
-    const path = options.urlPath ?? actionPath(name);
-    const [expected, fits] = URL_PATH_RULE;
-    const isRootPath = path === ROOT_PATH && !detail && view.meta === undefined;
-    if (!isRootPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
-    const { body, querystring } = options;
-    const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
-      schema && prefixErrors(`${view.name}.${name}`, () => compileValidator(schema, place));
-    for (const [status, schema] of Object.entries({ 200: options.response, ...options.responses })) {
-      if (schema) prefixErrors(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
-    }
-    const records = recordsOf(definition, options, `${view.name}.${name}`);
-    const validateBody = compiled(body, 'body');
-    const validateQuery = compiled(querystring, 'query');
-    const prepare = detail ? definition.getObject : undefined;
-    return methods.map((method): DeclaredRoute => {
-      // Its end flushes, so that no change is lost. A detail action locks its record in it.
-      const transaction = options.transaction ?? (view.meta !== undefined && method !== 'get');
-      return {
-        action: name,
-        method: method.toUpperCase() as OperationMethod,
-        detail,
-        suffix: isRootPath ? '' : `/${path}`,
-        urlName: options.urlName ?? kebabCase(name),
-        ...records,
-        options: {
-          ...options,
-          responses: { ...records.responses, ...options.responses },
-          listParameters: options.listParameters ?? (method === 'get' && !detail),
-        },
-        validateBody,
-        validateQuery,
-        transaction,
-        transactionReasons: () =>
-          transaction ? [`an action by ${method.toUpperCase()} runs in one, unless it says "transaction: false"`] : [],
-        handler: actionHandler(recorded(handler, definition, transaction), prepare, transaction),
-        proof: prepare !== undefined && definition.overrides?.findsRecord === false ? 'record' : 'none',
-      };
-    });
-  });
+  return [...actions, ...(definition.actions ?? [])].flatMap(
+    ([name, { options, methods, detail, permissionsOf, handler }]) => {
+      const path = options.urlPath ?? actionPath(name);
+      const [expected, fits] = URL_PATH_RULE;
+      const isRootPath = path === ROOT_PATH && !detail && view.meta === undefined;
+      if (!isRootPath && !fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
+      const { body, querystring } = options;
+      const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
+        schema && prefixErrors(`${view.name}.${name}`, () => compileValidator(schema, place));
+      for (const [status, schema] of Object.entries({ 200: options.response, ...options.responses })) {
+        if (schema) prefixErrors(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
+      }
+      const records = recordsOf(definition, options, `${view.name}.${name}`);
+      const validateBody = compiled(body, 'body');
+      const validateQuery = compiled(querystring, 'query');
+      const prepare = detail ? definition.getObject : undefined;
+      return methods.map((method): DeclaredRoute => {
+        // Its end flushes, so that no change is lost. A detail action locks its record in it.
+        const transaction = options.transaction ?? (view.meta !== undefined && method !== 'get');
+        return {
+          action: name,
+          method: method.toUpperCase() as OperationMethod,
+          detail,
+          suffix: isRootPath ? '' : `/${path}`,
+          urlName: options.urlName ?? kebabCase(name),
+          permissionsOf,
+          ...records,
+          options: {
+            ...options,
+            responses: { ...records.responses, ...options.responses },
+            listParameters: options.listParameters ?? (method === 'get' && !detail),
+          },
+          validateBody,
+          validateQuery,
+          transaction,
+          transactionReasons: () =>
+            transaction
+              ? [`an action by ${method.toUpperCase()} runs in one, unless it says "transaction: false"`]
+              : [],
+          handler: actionHandler(recorded(handler, definition, transaction), prepare, transaction),
+          proof: prepare !== undefined && definition.overrides?.findsRecord === false ? 'record' : 'none',
+        };
+      });
+    },
+  );
 }
 
 /** Declares the response of an action that contains records of its view. */

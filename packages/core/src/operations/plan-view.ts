@@ -17,7 +17,7 @@ import type { DeclaredRoute, OperationMethod } from '../viewset/setup/declared-r
 import { declaredRoutes, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, lacksTags, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type { OperationBody, OperationParameter, OperationPlan, OperationView } from './operation-plan.ts';
+import type { OperationBody, OperationDocumentation, OperationParameter, OperationPlan, OperationView } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import { withRejections } from './refusals.ts';
@@ -84,10 +84,9 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const { view, definition, context } = mounted;
   const { options } = declared;
   const ofAction = options.permissionClasses;
+  const ofView = definition.permissions.of(declared.permissionsOf);
   const permissions =
-    ofAction === undefined
-      ? definition.permissions
-      : makePermissions(ofAction, `${view.name}.${declared.action}`, view.meta);
+    ofAction === undefined ? ofView : makePermissions(ofAction, `${view.name}.${declared.action}`, view.meta);
   const isNarrowed = ofAction !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
@@ -120,7 +119,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     definition,
     parent: context.parent,
     answers,
-    scopes: isNarrowed ? definition.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
+    scopes: isNarrowed ? ofView.filter((permission) => permission[HIDES_RECORDS]) : [],
     declared,
     tagsAnswers,
     // An action's `response`, and the schema of an operation, apply to every 2xx.
@@ -142,14 +141,16 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
 
 /** @param responsesOf makes the responses when they are first read; only documents read them */
 function operationPlan(
-  { view, definition: { key, overrides, lists, features }, basename, context, makeRules, takenIds }: MountedView,
+  mounted: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
+  const { view, definition, basename, context, makeRules, takenIds } = mounted;
+  const { key, overrides, lists, features } = definition;
   const { action, variant, words, method, detail, urlName, options, transaction, handler, proof } = declared;
-  const { documentation, meta } = view;
+  const { meta } = view;
   const { parent } = context;
   const idempotency = idempotencyOf(view, context.defaults.idempotency, declared);
   const path = templateOf(pattern);
@@ -177,7 +178,7 @@ function operationPlan(
     get responses() {
       return (responses ??= responsesOf(this));
     },
-    allowsAnonymous: isOpen(view, options),
+    allowsAnonymous: isOpen(mounted, declared),
     permissions,
     refusesAnonymous: permissions.some((permission) => permission[REFUSES_ANONYMOUS](method)),
     rules: makeRules([
@@ -188,17 +189,25 @@ function operationPlan(
     idempotency,
     batchable: mayBePart(view, declared),
     bodyLimit: options.bodyLimit,
-    documentation: Object.freeze({
-      summary: options.summary ?? summaryOf(named),
-      description: options.description,
-      tags: options.tags ?? documentation.tags ?? [basename],
-      deprecated: options.deprecated ?? documentation.deprecated ?? false,
-      examples: options.examples ?? {},
-    }),
+    documentation: operationDocumentation(mounted, options, summaryOf(named)),
     view: operationView(view, basename, key.column?.key),
     list: action === 'list' ? lists?.declared : undefined,
     isLive: action === 'list' && variant === undefined && features?.isLive === true,
     handler: overrides === undefined ? guarded : withRejections(guarded, { meta, key, parent }),
+  });
+}
+
+function operationDocumentation(
+  { view: { documentation }, basename }: MountedView,
+  options: DeclaredRoute['options'],
+  summary: string,
+): OperationDocumentation {
+  return Object.freeze({
+    summary: options.summary ?? summary,
+    description: options.description,
+    tags: options.tags ?? documentation.tags ?? [basename],
+    deprecated: options.deprecated ?? documentation.deprecated ?? false,
+    examples: options.examples ?? {},
   });
 }
 
@@ -212,10 +221,11 @@ function operationView(
 }
 
 /** True if the action, or otherwise the view, allows requests without a token. */
-function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: DeclaredRoute['options']): boolean {
+function isOpen({ view, definition: { permissions } }: MountedView, declared: DeclaredRoute): boolean {
+  const { allowAnonymous, permissionClasses } = declared.options;
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
-  return view.allowAnonymous ?? isAllowAny(view.permissionClasses);
+  return view.allowAnonymous ?? isAllowAny(permissions.declaredFor(declared.permissionsOf));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** The lists of permission classes in the text of a class. */
-const LISTS = /\bpermissionClasses\b[^;{}[\]]*\[([^\]]*)\]/g;
+/** The lists of permission classes in the text of a class, alone or by operation. */
+const LISTS = /\bpermissionClasses\b[^;{}[\]]*(\[[^\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})/g;
 /** Two classes, or calls that make one, joined by an operator of JavaScript. */
 const OPERATION = /\b([A-Z][\w.]*(?:\([^()]*\))?)\s*(\|\||&&)\s*([A-Z][\w.]*(?:\([^()]*\))?)/;
 

@@ -106,7 +106,7 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  * A scope never refuses a request. If it has no records, lists are empty.
  *
  * Classes compose: `A.and(B)`, `A.or(B)` and `A.not()` are permission classes too, and correct for all three methods.
- * The second class is not called if the first decides. A record that lists omit gives 404. So `not()` of a class with a
+ * Extend one to name it: `class MayWrite extends A.or(B) {}`. The second class is not called if the first decides. A record that lists omit gives 404. So `not()` of a class with a
  * scope and an object check grants only records outside the scope.
  *
  * @example
@@ -243,19 +243,21 @@ function isPermissionClass(value: unknown): value is PermissionClass {
  * Makes one instance of each class. It serves every request.
  * @param owner the declaring class or option, for the error
  * @param meta the entity whose records the permissions check, if there is one
+ * @param option the name of the list, for the error
  * @throws ImproperlyConfigured for a value that is not a permission class, and for a class of another entity
  */
 export function makePermissions(
   classes: readonly PermissionClass[],
   owner: string,
   meta?: EntityMetadata,
+  option = 'permissionClasses',
 ): readonly Permission[] {
   if (!Array.isArray(classes)) {
-    throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
+    throw wrongOption(owner, option, 'a list of classes that extend Permission', classes);
   }
   return classes.map((Class: unknown, index) => {
     if (!isPermissionClass(Class)) {
-      throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
+      throw wrongOption(owner, `${option}[${index}]`, 'a class that extends Permission', Class);
     }
     const permission = makePermission(Class);
     permission[CHECK_ENTITY](meta, owner);
@@ -353,7 +355,7 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       const fields = meta === undefined || algebra.isNegation !== true ? [] : Object.keys(this[FILLS](meta));
       if (fields.length === 0) return;
       throw new ImproperlyConfigured(
-        `${owner}: ${name} would set "${fields.join(', ')}" of new records to a user whom it refuses; negate a class that sets no field`,
+        `${owner}: ${this.constructor.name} would set "${fields.join(', ')}" of new records to a user whom it refuses; negate a class that sets no field`,
       );
     }
 

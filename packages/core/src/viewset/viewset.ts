@@ -8,9 +8,10 @@ import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { stateOf } from './request/request-state.ts';
 import { type Operation, OPERATIONS } from './request/operation.ts';
 import type { OperationSchemas } from './setup/operation-schemas.ts';
-import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
+import { DEFINE, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
 import type { IdempotencyMode } from './setup/idempotency.ts';
 import type { ViewDocumentation } from './setup/view-documentation.ts';
+import { type PermissionsByOperation, ViewPermissions } from './setup/view-permissions.ts';
 
 /**
  * A group of routes under one name. Define any of `list`, `create`, `retrieve`, `update` (PUT and PATCH) and `destroy`,
@@ -25,14 +26,20 @@ import type { ViewDocumentation } from './setup/view-documentation.ts';
  * }
  */
 export abstract class ViewSet implements PermissionView {
-  /** The classes that decide who may use the view. All must agree. Default: the plugin's `permissionClasses`. */
-  permissionClasses: readonly PermissionClass[] | undefined = undefined;
+  /**
+   * The classes that decide who may use the view. All must agree. With `{ default: […], destroy: […] }`, operations have
+   * lists of their own; `default` is for the others, and for actions. Default: the plugin's `permissionClasses`.
+   */
+  permissionClasses: readonly PermissionClass[] | PermissionsByOperation | undefined = undefined;
   /** Rules that limit requests to this view, in addition to the plugin's. */
   throttles: readonly RateLimitRule[] = [];
   /** Unknown query parameters that are ignored instead of refused: true for all, or their names. Default: the plugin's. */
   ignoreUnknownParameters: boolean | readonly string[] | undefined = undefined;
 
-  /** True: the view's routes need no token. Default: true if AllowAny is the only class of `permissionClasses`. */
+  /**
+   * True: the view's routes need no token. Default: true for the operations and actions whose only class in
+   * `permissionClasses` is AllowAny.
+   */
   allowAnonymous: boolean | undefined = undefined;
   /** Sets how the view's POST and PATCH routes use `Idempotency-Key`. Default: the plugin's `idempotency`. */
   idempotency: IdempotencyMode | undefined = undefined;
@@ -86,9 +93,10 @@ export abstract class ViewSet implements PermissionView {
 
   /** @internal */
   [DEFINE]({ defaults }: ViewContext): ViewDefinition {
+    const operations = OPERATIONS.filter((name) => typeof this[name] === 'function');
     return {
-      permissions: permissionsOf(this, defaults, undefined),
-      operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
+      permissions: new ViewPermissions(this, operations, defaults.permissionClasses, undefined),
+      operations,
       key: { schema: Type.String(), parse: (text) => (text === '' ? undefined : text) },
       schemas: { of: (operation) => responseOf(operation, this.responses?.[operation as never]) },
     };

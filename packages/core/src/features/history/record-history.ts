@@ -18,7 +18,7 @@ import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
 import { type HistoryListener, HistoryRecorder, type KeptRecords, type KeptValues } from './history-recorder.ts';
 import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
 import { keptProjection } from './kept-fields.ts';
-import { type Action, action, type RecordRequest } from '../../viewset/setup/action.ts';
+import { type Action, action, type RecordRequest, withPermissionsOf } from '../../viewset/setup/action.ts';
 import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
@@ -138,7 +138,9 @@ export class RecordHistory {
     const projection = keptProjection(meta, orm.em.getPlatform());
     this.#records = { meta, pk, projection, softDelete, listener: this.#history.listener };
     observeFlushes(orm);
-    this.actions = new Map([...this.#history.actions, ...(revert ? [['revert', this.#revertAction()] as const] : [])]);
+    const kept = [...this.#history.actions].map(([key, each]) => [key, withPermissionsOf('retrieve', each)] as const);
+    const reverting = revert ? [['revert', withPermissionsOf('update', this.#revertAction())] as const] : [];
+    this.actions = new Map([...kept, ...reverting]);
   }
 
   /** Makes the recorder of some work of a request. */

@@ -141,7 +141,7 @@ async function askAgain(
 ): Promise<ListQuestion> {
   const request = repeatRequest(first);
   for (const identify of first.server.viewset.live.identify) await identify(request);
-  const grant = await evaluatePermissions(permissions, request, view, { object: false });
+  const grant = await evaluatePermissions(permissions.of('list'), request, view, { object: false });
   if (grant.denied) throw permissionDenied(request);
   stateOf(request).grant = grant;
   if (answers.parametersOf('list').length > 0) answers.select(request, 'list');

@@ -3,6 +3,7 @@ import type { Or } from '../../viewset/model-viewset.ts';
 import { action, type ActionOptions } from '../../viewset/setup/action.ts';
 import { type Feature, type FeatureParts, type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
 import type { Option } from '../../viewset/setup/model-viewset-options.ts';
+import type { Operation } from '../../viewset/request/operation.ts';
 import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../../viewset/visible/soft-delete.ts';
 
 declare module '../../viewset/setup/model-viewset-options.ts' {
@@ -50,8 +51,9 @@ function routesOfDeleted(
   visibleTo: readonly PermissionClass[],
 ): Pick<FeatureParts, 'actions' | 'routes'> {
   const { view, answers } = feature;
-  const permissions = permissionsForDeleted(feature, visibleTo);
-  const restore = action({ methods: ['post'], detail: true, answers: 'record', ...permissions }, (request) =>
+  // Who may delete records may restore them, if `visibleTo` agrees.
+  const toRestore = permissionsForDeleted(feature, 'destroy', visibleTo);
+  const restore = action({ methods: ['post'], detail: true, answers: 'record', ...toRestore }, (request) =>
     view[STEPS].restore(request, answers.of(request, 'retrieve')),
   );
   return {
@@ -66,7 +68,7 @@ function routesOfDeleted(
           action: 'deleted',
           suffix: '/deleted',
           urlName: 'deleted',
-          options: { responses, listParameters: true, ...permissions },
+          options: { responses, listParameters: true, ...permissionsForDeleted(feature, 'list', visibleTo) },
           // `expand` and `fields` belong to the five operations.
           answerParameters: undefined,
           preconditions: undefined,
@@ -78,14 +80,15 @@ function routesOfDeleted(
 }
 
 /**
- * Returns the permission options of an action for deleted records. A request must pass both the view's permissions and
- * `visibleTo`. The route always needs a token, even if both lists allow anonymous requests.
+ * Returns the permission options of an action for deleted records. A request must pass both the permissions of an
+ * operation of the view and `visibleTo`. The route always needs a token, even if both lists allow anonymous requests.
  */
 function permissionsForDeleted(
-  { view, defaultPermissions }: FeatureView,
+  { permissions }: FeatureView,
+  operation: Operation,
   visibleTo: readonly PermissionClass[],
 ): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
-  const permissionClasses = [...(view.permissionClasses ?? defaultPermissions), ...visibleTo];
+  const permissionClasses = [...permissions.classesFor(operation), ...visibleTo];
   // The view's classes are included, with their scopes.
   return { permissionClasses, scope: 'unrestricted', allowAnonymous: false };
 }

@@ -57,6 +57,7 @@ export const SUMMARY: Feature<AnySummary> = {
           detail: false,
           suffix: '/summary',
           urlName: 'summary',
+          permissionsOf: 'list',
           words: 'Summarize the',
           options: { querystring, responses: { 200: response }, listParameters: true },
           isNarrowed: true,

@@ -6,6 +6,7 @@ import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS
 import type { PermissionClass, RequestBehind } from '../../permissions/permission.ts';
 import { isSchema } from '../../schema/compile-schema.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
+import type { Operation } from '../request/operation.ts';
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -216,6 +217,8 @@ export interface Action<Declared = unknown> {
   readonly methods: readonly ActionMethod[];
   readonly detail: boolean;
   readonly options: ActionOptions;
+  /** @internal The operation whose permissions the action has; undefined: those of actions. */
+  readonly permissionsOf?: Operation;
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
 }
 
@@ -268,6 +271,11 @@ export function action<
     options,
     handler: handler as Action['handler'],
   });
+}
+
+/** Gives an action that an option of a view makes the permissions of an operation. */
+export function withPermissionsOf<Declared>(operation: Operation, made: Action<Declared>): Action<Declared> {
+  return Object.freeze({ ...made, permissionsOf: operation });
 }
 
 function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[] {

@@ -1,6 +1,6 @@
 import { ImproperlyConfigured } from '../../errors.ts';
 import { nearest } from '../../nearest.ts';
-import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST } from '../../options.ts';
+import { BOOLEAN, checkOptions, checkValues, FUNCTION } from '../../options.ts';
 import { RATE_LIMIT_RULES } from '../../throttle/rate-limit-rule.ts';
 import { actionsOf } from './action.ts';
 import { IDEMPOTENCY_RULE } from './idempotency.ts';
@@ -8,6 +8,7 @@ import { LIST_RULES } from './list-options.ts';
 import { type Operation, OPERATIONS } from '../request/operation.ts';
 import { DEFINE } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
+import { PERMISSIONS_RULE } from './view-permissions.ts';
 
 /** A member that a class of the application declares. */
 interface DeclaredMember {
@@ -19,7 +20,7 @@ interface DeclaredMember {
 
 /** The rules for the properties that a view class can declare. */
 export const DECLARATIONS = {
-  permissionClasses: LIST,
+  permissionClasses: PERMISSIONS_RULE,
   throttles: RATE_LIMIT_RULES,
   allowAnonymous: BOOLEAN,
   idempotency: IDEMPOTENCY_RULE,
@@ -36,7 +37,7 @@ const ELSEWHERE: Readonly<
   authenticationclasses: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
   getauthenticators: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
   getpermissions: {
-    hint: 'an action has "permissionClasses" of its own, and a class of the view may ask view.getAction(request)',
+    hint: '"permissionClasses" may have a list for each operation, and an action has "permissionClasses" of its own',
   },
   throttleclasses: { hint: 'rules are instances in "throttles"' },
   throttlescope: { hint: 'rules are instances in "throttles"' },

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ParameterDeclaration } from '../../parameters.ts';
-import type { OutputOperation, ParentProof } from '../request/operation.ts';
+import type { Operation, OutputOperation, ParentProof } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
 import type { ActionOptions } from './action.ts';
 import type { BulkSchemas } from './operation-schemas.ts';
@@ -23,6 +23,8 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly variant?: string | undefined;
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
+  /** The operation whose permissions the route has, unless its options have `permissionClasses`. Undefined: those of actions. */
+  readonly permissionsOf?: Operation | undefined;
   /** The operation whose records the route returns; undefined if it returns no records of the view. */
   readonly answersAs?: OutputOperation | undefined;
   /** The first words of its summary in documents, `Summarize the`. Default: those of an operation, or the action's name. */

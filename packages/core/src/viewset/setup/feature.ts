@@ -6,7 +6,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { OptionRule } from '../../options.ts';
 import type { Paginator } from '../../pagination/paginator.ts';
 import type { ParameterDeclaration } from '../../parameters.ts';
-import type { Permission, PermissionClass, PermissionView } from '../../permissions/permission.ts';
+import type { PermissionView } from '../../permissions/permission.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
@@ -20,6 +20,7 @@ import type { ViewInput } from '../writes/view-input.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import type { WriteRecorder } from '../writes/write-recorder.ts';
 import type { Action, RecordRequest } from './action.ts';
+import type { ViewPermissions } from './view-permissions.ts';
 import type { DeclaredRoute } from './declared-route.ts';
 import type { ListDefinition } from './list-definition.ts';
 
@@ -133,7 +134,6 @@ export interface ViewSteps {
 /** The view that a feature is resolved for. */
 export interface FeaturedView extends PermissionView {
   readonly name: string;
-  readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: RecordRequest): Promise<object>;
   readonly [SHOWN_RECORDS]: ShownRecords;
   readonly [STEPS]: ViewSteps;
@@ -148,8 +148,8 @@ export interface FeatureView {
   readonly orm: MikroORM;
   /** The operations that have a route. */
   readonly operations: readonly Operation[];
-  /** The permissions of the view. */
-  readonly permissions: readonly Permission[];
+  /** The permissions of the view. `of(operation)` lists those of an operation, `of(undefined)` those of actions. */
+  readonly permissions: ViewPermissions;
   /**
    * Finds the record of the path, for a detail action of the feature, as `getObject` of the view does.
    *
@@ -160,8 +160,6 @@ export interface FeatureView {
   readonly view: FeaturedView;
   /** @internal The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** @internal The permission classes of views that have none. */
-  readonly defaultPermissions: readonly PermissionClass[];
   /** @internal */
   readonly pk: FieldPath;
   /** @internal */

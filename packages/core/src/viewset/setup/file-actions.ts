@@ -3,7 +3,7 @@ import { orNotFound } from '../../errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { FileFields } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import { type Action, action, type RecordRequest } from './action.ts';
+import { type Action, action, type RecordRequest, withPermissionsOf } from './action.ts';
 import { filePath } from '../files/file-links.ts';
 import { stateOf } from '../request/request-state.ts';
 import { sendFile } from '../files/send-file.ts';
@@ -47,7 +47,7 @@ export function fileActions(
             }
           }
         });
-        return [name, send];
+        return [name, withPermissionsOf('retrieve', send)];
       }),
   );
 }

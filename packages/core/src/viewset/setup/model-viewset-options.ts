@@ -43,6 +43,7 @@ import {
 import { IDEMPOTENCY_RULE, type IdempotencyMode } from './idempotency.ts';
 import { isTextSearch, type TextSearch } from '../../filters/text-search.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
+import { PERMISSIONS_RULE, type PermissionsByOperation } from './view-permissions.ts';
 
 /** A text field to search: `name` contains the word, `^name` starts with it, `=name` equals it. */
 export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
@@ -365,7 +366,7 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
   readonly requireIfMatch?: boolean;
   /** See `ViewSet.permissionClasses`. */
-  readonly permissionClasses?: readonly PermissionClass[];
+  readonly permissionClasses?: readonly PermissionClass[] | PermissionsByOperation;
   /** See `ViewSet.throttles`. */
   readonly throttles?: readonly RateLimitRuleInstance[];
   /** See `ViewSet.ignoreUnknownParameters`. */
@@ -484,7 +485,7 @@ export const MODEL_VIEWSET_RULES = {
   count: ANYTHING,
   etags: BOOLEAN,
   requireIfMatch: BOOLEAN,
-  permissionClasses: LIST,
+  permissionClasses: PERMISSIONS_RULE,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,
   allowAnonymous: BOOLEAN,

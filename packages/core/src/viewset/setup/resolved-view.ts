@@ -8,7 +8,7 @@ import { isEmpty } from '../../json.ts';
 import { checkOptionNames, prefixErrors, wrongOption } from '../../options.ts';
 import { checkEnumColumns } from '../../fields/field-type.ts';
 import { templateOf } from '../../path-template.ts';
-import { fillsOf, type Permission, type PermissionClass } from '../../permissions/permission.ts';
+import { fillsOf } from '../../permissions/permission.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
@@ -42,9 +42,10 @@ import {
   type WriteOperation,
 } from '../request/operation.ts';
 import type { Preconditions } from '../writes/writing-definition.ts';
-import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import type { ViewContext, ViewDefinition } from './view-definition.ts';
 import { type InputPlace, type ShapedView, ViewInput } from '../writes/view-input.ts';
 import { ViewFeatures } from './view-features.ts';
+import { ViewPermissions } from './view-permissions.ts';
 import { ViewSchemas } from './view-schemas.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
@@ -60,7 +61,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly name: string;
   readonly view: FeaturedView;
   readonly options: Readonly<Record<string, unknown>>;
-  readonly defaultPermissions: readonly PermissionClass[];
   readonly operations: readonly Operation[];
   readonly updateMethods: readonly UpdateMethod[];
   readonly orm: MikroORM;
@@ -88,7 +88,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   /** The routes in `actions` that serve the record's files. */
   readonly fileActions: ReadonlyMap<string, Action>;
   readonly getObject: (request: RecordRequest) => Promise<object>;
-  readonly permissions: readonly Permission[];
+  readonly permissions: ViewPermissions;
   readonly overrides: ViewOverrides;
   readonly schemas: ViewSchemas;
 
@@ -105,7 +105,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.name = name;
     this.view = view;
     this.options = options as unknown as Readonly<Record<string, unknown>>;
-    this.defaultPermissions = context.defaults.permissionClasses;
     const operations = operationsOf(options);
     this.operations = operations;
     this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
@@ -116,7 +115,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.orm = orm;
     this.reservedKeys = context.reservedKeys;
     this.meta = meta;
-    this.permissions = permissionsOf(view, context.defaults, meta);
+    this.permissions = new ViewPermissions(view, operations, context.defaults.permissionClasses, meta);
     const overrides = new ViewOverrides(view, library, operations);
     this.overrides = overrides;
     this.pk = primaryKey(meta);
@@ -125,7 +124,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
     const creationFault: InputPlace['creationFault'] = (shape, filled) => this.#creationFault(shape, filled);
-    const owned = fillsOf(this.permissions, meta);
+    const owned = fillsOf(this.permissions.all, meta);
     const input =
       options.write === undefined
         ? undefined
@@ -153,7 +152,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     const declared = { name, options, operations, overrides, answers, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
     this.features = new ViewFeatures(this, context.features.resolve(this));
-    this.actions = this.#makeActions(view, context);
+    this.actions = this.#makeActions(view);
     this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
   }
@@ -168,9 +167,9 @@ export class ResolvedView implements ViewDefinition, FeatureView {
    *
    * @throws ImproperlyConfigured if the view declares an action of the same name
    */
-  #makeActions(view: ResourceView, { defaults }: ViewContext): ReadonlyMap<string, Action> {
-    const { name, input, operations, features, fileActions: files } = this;
-    const uploads = uploadActions(view, input, operations, defaults.permissionClasses);
+  #makeActions(view: ResourceView): ReadonlyMap<string, Action> {
+    const { name, input, operations, permissions, features, fileActions: files } = this;
+    const uploads = uploadActions(view, input, operations, permissions);
     const viewActions = actionsOf(view);
     const taken = [...features.actions.keys(), ...uploads.keys()].find(
       (each) => viewActions.has(each) || files.has(each) || (features.actions.has(each) && uploads.has(each)),

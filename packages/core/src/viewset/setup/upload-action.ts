@@ -4,18 +4,18 @@ import type { UploadRequest } from '../../files/direct-uploads.ts';
 import { refusalStatus } from '../../errors.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isAllowAny } from '../../permissions/built-in-permissions.ts';
-import { Permission, type PermissionClass, type PermissionView } from '../../permissions/permission.ts';
+import { Permission, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
 import { admitsSender, tryPermission } from '../request/permission-check.ts';
 import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
 import { type Action, action, type ActionOptions } from './action.ts';
-import { INPUT_OPERATIONS } from '../request/operation.ts';
+import { INPUT_OPERATIONS, type InputOperation } from '../request/operation.ts';
+import type { ViewPermissions } from './view-permissions.ts';
 
 /** The part of a view that decides who may send requests. */
 export interface UploadingView extends PermissionView {
-  readonly permissionClasses: readonly PermissionClass[] | undefined;
   readonly allowAnonymous: boolean | undefined;
 }
 
@@ -46,11 +46,11 @@ export function uploadActions(
   view: UploadingView,
   input: ViewInput | undefined,
   operations: readonly string[],
-  defaults: readonly PermissionClass[],
+  permissions: ViewPermissions,
 ): ReadonlyMap<string, Action> {
   const uploads = input?.uploads;
-  const takesBodies = INPUT_OPERATIONS.some((operation) => operations.includes(operation));
-  if (input === undefined || uploads === undefined || !takesBodies) return new Map();
+  const offered = INPUT_OPERATIONS.filter((operation) => operations.includes(operation));
+  if (input === undefined || uploads === undefined || offered.length === 0) return new Map();
   const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
   const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
   const body = Type.Object({
@@ -71,7 +71,7 @@ export function uploadActions(
     idempotency: 'off',
     // It writes to the store alone.
     transaction: false,
-    ...permissionsToUpload(view, defaults, fieldsOf),
+    ...permissionsToUpload(view, offered, permissions, fieldsOf),
     summary: 'Ask for an upload',
     description: 'Signs a URL that takes the bytes of one file. A body of create or update then names the upload.',
   } as const;
@@ -88,11 +88,13 @@ export function uploadActions(
 
 /**
  * Returns the permissions of the view, plus one: the client must be allowed to create or update records with a file. As
- * a permission, it also applies to OPTIONS.
+ * a permission, it also applies to OPTIONS. If the operations have different permissions, that one stands alone, because
+ * it checks the permissions of create and update.
  */
 function permissionsToUpload(
   view: UploadingView,
-  defaults: readonly PermissionClass[],
+  offered: readonly InputOperation[],
+  permissions: ViewPermissions,
   fieldsOf: (request: FastifyRequest) => Promise<readonly FileBoundField[]>,
 ): Pick<ActionOptions, 'permissionClasses' | 'scope' | 'allowAnonymous'> {
   class MayWriteFiles extends Permission {
@@ -100,10 +102,11 @@ function permissionsToUpload(
       return (await fieldsOf(request)).length > 0;
     }
   }
-  const declared = view.permissionClasses ?? defaults;
-  const allowAnonymous = view.allowAnonymous ?? isAllowAny(view.permissionClasses);
+  const allowAnonymous =
+    view.allowAnonymous ?? offered.some((operation) => isAllowAny(permissions.declaredFor(operation)));
+  const ofView = permissions.areByOperation ? [] : permissions.classesFor(offered[0]!);
   // The view's classes are included, with their scopes.
-  return { permissionClasses: [...declared, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
+  return { permissionClasses: [...ofView, MayWriteFiles], scope: 'unrestricted', allowAnonymous };
 }
 
 /**

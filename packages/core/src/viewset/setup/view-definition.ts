@@ -1,11 +1,10 @@
-import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
+import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TagOf } from '../../entity-tag.ts';
 import type { ErrorFormat } from '../../error-format.ts';
 import type { FilterClass } from '../../filters/filter.ts';
 import type { PaginatorClass } from '../../pagination/paginator.ts';
-import { checkOperators } from '../../permissions/operators.ts';
-import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
+import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Store } from '../../stores/store.ts';
 import type { Features } from './features.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -13,6 +12,7 @@ import type { Action } from './action.ts';
 import type { ListDefinition } from './list-definition.ts';
 import type { SchemaSource } from './operation-schemas.ts';
 import type { ViewFeatures } from './view-features.ts';
+import type { ViewPermissions } from './view-permissions.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Parent } from '../visible/parent.ts';
 import type { Answers } from '../answers/answers.ts';
@@ -71,8 +71,8 @@ export interface ViewDefinition {
   readonly operations: readonly Operation[];
   /** The methods of `update`. Default: both. */
   readonly updateMethods?: readonly UpdateMethod[];
-  /** The permissions of the view. */
-  readonly permissions: readonly Permission[];
+  /** The permissions of the view, by operation. */
+  readonly permissions: ViewPermissions;
   readonly key: KeyDefinition;
   /** The overrides of a view of an entity; undefined for a view without an entity. */
   readonly overrides?: ViewOverrides;
@@ -113,14 +113,3 @@ export interface ViewDefinition {
  * user's `this`.
  */
 export const DEFINE: unique symbol = Symbol('viewset.define');
-
-/** Makes the permissions of a view from its classes, or from the application's if the view has none. */
-export function permissionsOf(
-  view: { readonly name: string; readonly permissionClasses?: readonly PermissionClass[] | undefined },
-  defaults: ViewDefaults,
-  meta: EntityMetadata | undefined,
-): readonly Permission[] {
-  const { name, permissionClasses } = view;
-  checkOperators(name, view);
-  return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
-}

@@ -32,7 +32,7 @@ interface ShowingView extends PermissionView {
 /** The declarations of a view that decide which records it shows. */
 export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
-  readonly permissions: readonly Permission[];
+  readonly permissions: { readonly showing: readonly Permission[] };
   readonly answers: Answers;
   /** How the view soft-deletes records; undefined if it deletes them for good. */
   readonly softDelete: SoftDelete | undefined;
@@ -79,7 +79,7 @@ export class ShownRecords {
       params: key === undefined ? params : { ...params, pk: key },
       pk: key === undefined ? undefined : orNotFound(this.definition.key.parse(key)),
     });
-    const grant = await evaluatePermissions(this.definition.permissions, shown, this.view, { object: true });
+    const grant = await evaluatePermissions(this.definition.permissions.showing, shown, this.view, { object: true });
     if (grant.denied) throw permissionDenied(request);
     stateOf(shown).grant = grant;
     return { shown, grant };

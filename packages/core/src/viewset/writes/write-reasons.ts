@@ -64,7 +64,7 @@ export interface WritingView {
   readonly key: { readonly column: FieldPath };
   readonly softDelete: SoftDelete | undefined;
   readonly overrides: ViewOverrides;
-  readonly permissions: readonly Permission[];
+  readonly permissions: { of(operation: WriteOperation): readonly Permission[] };
   readonly nesting: { readonly relation: string } | undefined;
   readonly input: ViewInput | undefined;
   readonly answers: Answers;
@@ -125,7 +125,10 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
     add('declared', withoutConditions, `${name} has ETags, so that requests may have an If-Match`);
   }
   const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
-  const checking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
+  const checking = permissions
+    .of(operation)
+    .filter((permission) => permission[question])
+    .map(({ constructor }) => constructor.name);
   const needsCheck = needsCheckAfterWrite[operation];
   add('declared', needsCheck, ...checking.map((each) => `the permission ${each} has to see the record`));
   add('perRequest', needsCheck, 'the permissions have to see the record');
