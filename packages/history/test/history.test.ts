@@ -92,7 +92,11 @@ forEachDatabase(t, { entities: [Shelf, Note, HistoryEntry] }, async (t, orm) => 
         read,
         write,
         history: { revert: true },
-        permissionClasses: { default: [AllowAny], retrieve: [HasRole('reader', 'editor')], update: [HasRole('editor')] },
+        permissionClasses: {
+          default: [AllowAny],
+          retrieve: [HasRole('reader', 'editor')],
+          update: [HasRole('editor')],
+        },
       }) {}
       const send = await start(t, Notes);
       const { body } = await send('POST', '/notes', { title: 'Tea' });

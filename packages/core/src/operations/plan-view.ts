@@ -17,7 +17,13 @@ import type { DeclaredRoute, OperationMethod } from '../viewset/setup/declared-r
 import { declaredRoutes, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, lacksTags, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type { OperationBody, OperationDocumentation, OperationParameter, OperationPlan, OperationView } from './operation-plan.ts';
+import type {
+  OperationBody,
+  OperationDocumentation,
+  OperationParameter,
+  OperationPlan,
+  OperationView,
+} from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import { withRejections } from './refusals.ts';
