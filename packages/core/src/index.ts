@@ -1,4 +1,6 @@
 // Published types keep these imports, by which the options of features are declared.
+import './features/bulk/feature.ts';
+import './features/conditional/feature.ts';
 import './features/emits/feature.ts';
 import './features/exports/feature.ts';
 import './features/history/feature.ts';
@@ -129,7 +131,7 @@ export type { PermissionsByOperation, ViewPermissions } from './viewset/setup/vi
 export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';
 export { liveFeature, type LivePlugin } from './features/live/feature.ts';
-export type { SoftDeleteOption } from './viewset/visible/soft-delete.ts';
+export type { SoftDeleteOption } from './features/soft-delete/soft-delete.ts';
 export type { KeptField } from './features/history/history-fields.ts';
 export type { HistoryListener, HistoryWrite, KeptValues } from './features/history/history-recorder.ts';
 export type { RecordWrite, WriteListener } from './viewset/writes/write-listener.ts';

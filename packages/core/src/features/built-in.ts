@@ -1,5 +1,7 @@
 import type { Feature } from '../viewset/setup/feature.ts';
 import type { PluggedOption } from '../viewset/setup/features.ts';
+import { BULK } from './bulk/feature.ts';
+import { ETAGS, REQUIRE_IF_MATCH } from './conditional/feature.ts';
 import { EMITS } from './emits/feature.ts';
 import { EXPORTS } from './exports/feature.ts';
 import { HISTORY } from './history/feature.ts';
@@ -10,6 +12,9 @@ import { SUMMARY } from './summary/feature.ts';
 /** The features of the library, in the order in which they apply to a view. */
 export const BUILT_IN_FEATURES: readonly (Feature | PluggedOption)[] = [
   SOFT_DELETE,
+  BULK,
+  ETAGS,
+  REQUIRE_IF_MATCH,
   EXPORTS,
   SUMMARY,
   EMITS,

@@ -10,17 +10,9 @@ import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionOptions, ROOT_PATH, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
-import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { fillingDeferred } from '../viewset/request/deferred-records.ts';
 import { inTransaction } from '../viewset/writes/transaction.ts';
-import {
-  isOutputOperation,
-  isWrite,
-  OPERATION,
-  type Operation,
-  OPERATIONS,
-  WRITES,
-} from '../viewset/request/operation.ts';
+import { isOutputOperation, isWrite, OPERATION, type Operation, OPERATIONS } from '../viewset/request/operation.ts';
 import type { DeclaredRoute, OperationHandler, OperationMethod } from '../viewset/setup/declared-route.ts';
 import type { ViewContext, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import type { ViewSet } from '../viewset/viewset.ts';
@@ -62,13 +54,11 @@ export const FORM_TYPE = 'multipart/form-data';
 
 /** Lists the routes that a view declares. Throws ImproperlyConfigured for a wrong declaration. */
 export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
-  const operations = declaredOperations(mounted);
-  const routes = [
-    ...operations,
-    ...declaredBulk(mounted),
-    ...ofFeatures(mounted, operations),
-    ...declaredActions(mounted),
-  ];
+  const { features } = mounted.definition;
+  const extended = (route: DeclaredRoute): DeclaredRoute => features?.extend(route) ?? route;
+  const operations = declaredOperations(mounted).map(extended);
+  const ofView = [...operations, ...ofFeatures(mounted, operations).map(extended)];
+  const routes = [...ofView, ...declaredActions(mounted)];
   if (!hasTransactions(mounted.context.orm)) {
     for (const route of routes) requireNoTransaction(mounted.view, route);
   }
@@ -88,14 +78,14 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     if (method === 'QUERY') return lists?.takesQuery === true;
     return operation !== 'update' || (updateMethods as readonly string[] | undefined)?.includes(method) !== false;
   };
-  return OPERATION_ROUTES.filter(isOffered).map(({ operation, method }) => {
+  return OPERATION_ROUTES.filter(isOffered).map(({ operation, method }): DeclaredRoute => {
     const { detail, returns, proof } = OPERATION[operation];
     const { body, response, ...further } = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { summaries, descriptions, examples } = view.documentation;
     const { overrides } = definition;
     // Built-in operations write everything or nothing.
     const isGenerated = overrides !== undefined && !overrides.handles[operation];
-    const handled = operationHandler(view, operation);
+    const handled = view[operation]!.bind(view);
     const handler = definition.features?.around(operation, handled) ?? handled;
     return {
       action: operation,
@@ -119,7 +109,6 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       sendsPage: returns === 'list',
       ...further,
       answerParameters: answerParametersOf(definition, operation),
-      preconditions: definition.preconditions,
       transaction: isWrite(operation) && isGenerated,
       isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
@@ -153,53 +142,6 @@ function ofFeatures(
   throw new ImproperlyConfigured(
     `${view.name}: its options make a route "${taken.action}", and the view has another action of this name; rename it`,
   );
-}
-
-/** Makes the handler of an operation. A POST of an array creates several records, if the view accepts arrays. */
-function operationHandler(view: ViewSet, operation: Operation): OperationHandler {
-  if (!(view instanceof ModelViewSetBase)) return view[operation]!.bind(view);
-  if (operation !== 'create') return view[operation].bind(view);
-  return (request, reply) =>
-    Array.isArray(request.body) ? view.createMany(request, reply) : view.create(request, reply);
-}
-
-/**
- * Declares the operations of a collection on several records. A POST of an array on the collection also creates several.
- * An operation in documents has one kind of body and response, so documents give this POST a path of its own.
- */
-function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
-  if (!(view instanceof ModelViewSetBase)) return [];
-  return WRITES.flatMap((operation) => {
-    const { detail, returns, write } = OPERATION[operation];
-    const method = write.bulkMethod;
-    const variant = operation === 'create' ? 'bulk' : undefined;
-    const { overrides } = definition;
-    const schemas = definition.schemas.forBulk?.(operation);
-    if (schemas === undefined) return [];
-    const { body, response, querystring, ...further } = schemas;
-    return {
-      action: operation,
-      method,
-      detail: false,
-      suffix: variant === undefined ? '' : `.${variant}`,
-      variant,
-      urlName: variant ?? 'list',
-      permissionsOf: operation,
-      options: { body, responses: response, querystring },
-      answersAs: isOutputOperation(operation) ? operation : undefined,
-      envelope: returns === 'record' ? definition.envelope?.many : undefined,
-      ...further,
-      answerParameters: isOutputOperation(operation) ? definition.answers?.parametersOf(operation) : undefined,
-      isCommaSeparated: true,
-      namesRecords: detail,
-      preconditions: definition.preconditions,
-      transaction: overrides?.handlesBulk[operation] === false,
-      isBuiltIn: overrides?.handlesBulk[operation] === false,
-      transactionReasons: () => (overrides?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
-      handler: view[`${operation}Many` as const].bind(view),
-      proof: 'none' as const,
-    };
-  });
 }
 
 /** Declares a route for each method of an action. */
@@ -256,7 +198,7 @@ function recordsOf(
   { schemas, envelope, lists, answers }: ViewDefinition,
   { answers: kind, responses }: ActionOptions,
   owner: string,
-): Pick<DeclaredRoute, 'answersAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes'> & {
+): Pick<DeclaredRoute, 'answersAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes' | 'schemaFor'> & {
   readonly responses?: Readonly<Record<number, TSchema | null>> | undefined;
 } {
   if (kind === undefined) return {};
@@ -265,12 +207,13 @@ function recordsOf(
     throw new ImproperlyConfigured(`${owner}: option "answers" is "page", but the view has no pagination`);
   }
   const answersAs = kind === 'page' ? 'list' : 'retrieve';
-  const { response, documented, readShapes } = schemas.of(answersAs, 'create');
+  const { response, documented, readShapes, schemaFor } = schemas.of(answersAs, 'create');
   return {
     answersAs,
     responses: response,
     documented: documented && { ...documented, ...responses },
     readShapes,
+    schemaFor,
     ...(kind === 'page' ? { pageMembers: lists?.pageMembers } : { envelope: envelope?.one }),
   };
 }

@@ -16,8 +16,7 @@ import type { Envelope } from '../viewset/answers/envelope.ts';
 import type { ActionHooks } from '../viewset/setup/action.ts';
 import { placedError } from '../viewset/request/placed-error.ts';
 import { stateOf } from '../viewset/request/request-state.ts';
-import type { OperationHandler } from '../viewset/setup/declared-route.ts';
-import { type AnswerHook, collectionCheck, lacksTags, refuseTags, tagAnswers } from './conditional-requests.ts';
+import type { AnswerHook, OperationHandler } from '../viewset/setup/declared-route.ts';
 import { formReading, isForm } from './form-body.ts';
 import { answerByKey, rememberBody } from './keyed-answers.ts';
 import { compileGate } from './gate.ts';
@@ -44,16 +43,13 @@ export interface RouteScope {
 /** Makes the options of a route from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
   const { plan, hooks } = route;
-  const { refuseBody } = route.declared;
+  const { refuseBody, beforeHandler } = route.declared;
   const beforeSerialization = afterHandler(route);
   const routeHooks: RouteHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
-    preHandler: [
-      refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody),
-      collectionCheck(plan, lacksTags(route.declared, route.definition)) ?? [],
-    ].flat(),
+    preHandler: [refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody), beforeHandler ?? []].flat(),
     preSerialization: beforeSerialization,
     onSend: answerCheck(route),
   };
@@ -98,20 +94,17 @@ function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: numbe
 
 /** Lists the library's hooks that see a response before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
-  const { plan, definition, tagsAnswers } = route;
-  const { answersAs: action, documented } = route.declared;
-  const { preconditions, envelope } = definition;
+  const { plan, definition } = route;
+  const { answersAs: action, documented, schemaFor, beforeSending } = route.declared;
+  const { envelope } = definition;
   if (action === undefined) return [];
-  const isUnselected = (request: FastifyRequest): boolean => definition.answers?.isUnselected(request, action) === true;
-  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // Other 2xx responses of an action have their own schemas.
   const hasRecords = plan.action === action ? isSuccess : (status: number): boolean => status === HTTP_200_OK;
   // A HEAD request needs the length of the serialized response, even with a 304.
   return [
     envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
-    documented === undefined ? [] : serializeBy(schemaOf, hasRecords),
-    tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isUnselected) : [],
-    action === 'retrieve' && lacksTags(route.declared, definition) ? refuseTags : [],
+    documented === undefined || schemaFor === undefined ? [] : serializeBy(schemaFor, hasRecords),
+    beforeSending ?? [],
   ].flat();
 }
 
@@ -238,7 +231,11 @@ function beforeValidation({
 }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
-  const check = compileQueryCheck(query, declared, definition.lists?.check.bind(definition.lists));
+  const check = compileQueryCheck(
+    query,
+    declared,
+    definition.lists && ((request) => definition.lists!.filters.check(request)),
+  );
   const checkQuery = query.ofBody === undefined ? check : check && placedInBody(check);
   const checkUrl = query.ofBody && queryStringCheck(query.ofBody, query.ignored);
   if (!needsBody && checkQuery === undefined) return undefined;

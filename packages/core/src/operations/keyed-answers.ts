@@ -4,8 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { isRecord } from '../json.ts';
 import type { SentAnswer } from '../viewset/setup/idempotency.ts';
-import type { OperationHandler } from '../viewset/setup/declared-route.ts';
-import type { AnswerHook } from './conditional-requests.ts';
+import type { AnswerHook, OperationHandler } from '../viewset/setup/declared-route.ts';
 import type { PlannedRoute } from './plan-view.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';

@@ -5,7 +5,7 @@ import type { ErrorFormat } from '../error-format.ts';
 import { isEmpty } from '../json.ts';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
+import type { ViewDefaults } from '../viewset/setup/view-defaults.ts';
 import type { OperationPlan, OperationResponse } from './operation-plan.ts';
 
 const seconds = (description: string): TSchema => Type.Integer({ minimum: 0, description });

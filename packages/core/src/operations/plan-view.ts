@@ -15,7 +15,6 @@ import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import type { DeclaredRoute, OperationMethod } from '../viewset/setup/declared-route.ts';
 import { declaredRoutes, JSON_ONLY, type MountedView } from './declared-routes.ts';
-import { headerParameters, lacksTags, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type {
   OperationBody,
@@ -42,8 +41,6 @@ export interface PlannedRoute {
   readonly scopes: readonly Permission[];
   /** The route as its view declares it. */
   readonly declared: DeclaredRoute;
-  /** True if responses with a record have an `ETag`. */
-  readonly tagsAnswers: boolean;
   /** True if only the 2xx statuses of `answers` may be sent. */
   readonly restrictsStatuses: boolean;
   readonly query: QueryDeclaration;
@@ -98,7 +95,6 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const documented = documentedAnswers(definition, declared, answers);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
-  const tagsAnswers = sendsTag(declared);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
       headers: declared.answersAs === 'list' ? (definition.lists?.headers ?? {}) : {},
@@ -110,9 +106,9 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       needsToken: route.needsToken,
       checksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
-      sendsTag: tagsAnswers,
+      sendsTag: declared.tags === 'sent',
       sendsFile: sendsFile(declared, definition),
-      refusesTags: lacksTags(declared, definition),
+      refusesTags: declared.tags === 'refused',
       headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),
       errorFormat: context.defaults.errorFormat,
@@ -127,7 +123,6 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     answers,
     scopes: isNarrowed ? ofView.filter((permission) => permission[HIDES_RECORDS]) : [],
     declared,
-    tagsAnswers,
     // An action's `response`, and the schema of an operation, apply to every 2xx.
     restrictsStatuses: mounted.actions.has(declared.action) && (options.response ?? options.answers) === undefined,
     query: {
@@ -175,7 +170,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, pk: key.schema }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    headerParameters: [...headerParameters(declared, isSingleton), ...keyParameters(idempotency)],
+    headerParameters: [...(declared.headerParameters ?? []), ...keyParameters(idempotency)],
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     envelope: declared.envelope,
     pageMembers: declared.pageMembers ?? {},
@@ -345,9 +340,9 @@ function idempotencyOf(
  * Reports whether an operation can be a part of a batch. An action must set `batchable`. An operation must send JSON;
  * by default it must also be built in, and the view's `batchable` overrides that default.
  */
-function mayBePart(view: ViewSet, { isBuiltIn, variant, options }: DeclaredRoute): boolean {
+function mayBePart(view: ViewSet, { isBuiltIn, sendsJson, options }: DeclaredRoute): boolean {
   if (isBuiltIn === undefined) return options.batchable === true;
-  return (variant === undefined || variant === 'bulk') && (view.batchable ?? isBuiltIn);
+  return sendsJson !== false && (view.batchable ?? isBuiltIn);
 }
 
 function keyParameters(mode: OperationPlan['idempotency']): OperationParameter[] {

@@ -19,7 +19,7 @@ import type { Feature } from '../viewset/setup/feature.ts';
 import { FEATURES_RULE } from '../viewset/setup/features.ts';
 import type { Idempotency } from '../viewset/setup/idempotency.ts';
 import { LIST_RULES } from '../viewset/setup/list-options.ts';
-import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
+import type { ViewDefaults } from '../viewset/setup/view-defaults.ts';
 
 /** Returns the user of a request, or null, from the data that the application has at that time. */
 export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;

@@ -19,7 +19,7 @@ import type { ShownRecords } from '../viewset/visible/shown-records.ts';
 import { BUILT_IN_FEATURES } from '../features/built-in.ts';
 import { Features } from '../viewset/setup/features.ts';
 import { MODEL_VIEWSET_RULES } from '../viewset/setup/model-viewset-options.ts';
-import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
+import type { ViewDefaults } from '../viewset/setup/view-defaults.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/declared-routes.ts';

@@ -1,25 +1,28 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import { orNotFound } from '../errors.ts';
+import { type Awaitable, isPromise } from '../awaitable.ts';
+import { ImproperlyConfigured, orNotFound } from '../errors.ts';
 import { getCurrentUser, permissionDenied } from '../current-user.ts';
 import { checkNotAborted } from '../abort-state.ts';
-import { type QuerySet, slicedError } from '../query/queryset.ts';
+import type { QuerySet } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData, UpdateBody } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
-import { type AnswerOf, byAuthor, recordOf } from './request/answer.ts';
-import { BulkOperations } from './writes/bulk-operations.ts';
-import { ConditionalWrites } from './writes/conditional-writes.ts';
+import type { AnswerOf } from './request/answer.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
 import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
 import type { OutputOperation, InputOperation, WriteOperation } from './request/operation.ts';
-import { narrowTo } from './setup/record-lists.ts';
+import { CreateOperation } from './operations/create.ts';
+import { DestroyOperation } from './operations/destroy.ts';
+import { ListOperation } from './operations/list.ts';
+import { RetrieveOperation } from './operations/retrieve.ts';
+import { UpdateOperation } from './operations/update.ts';
+import type { ViewParts } from './operations/view-parts.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { oneBody } from './request/read-input.ts';
 import { simulateRequest } from './request/request-for.ts';
 import { compilePermissions } from './request/permission-check.ts';
-import { parametersOf, stateOf } from './request/request-state.ts';
+import { stateOf } from './request/request-state.ts';
 import { loadStored } from './request/deferred-records.ts';
 import { ResolvedView } from './setup/resolved-view.ts';
 import { ShownRecords, SHOWN_RECORDS } from './visible/shown-records.ts';
@@ -54,13 +57,13 @@ export interface ViewTypes {
   readonly writeShapeName: string;
 }
 
-/** The parts of a registered view. */
-interface Parts<Entity extends object, Output extends object> {
-  /** The declarations of the view. */
-  readonly resource: ResolvedView;
-  readonly records: VisibleRecords<Entity>;
-  readonly writes: RecordWrites<Entity, Output>;
-  readonly bulk: BulkOperations<Entity, Output>;
+/** The parts of a registered view, with its operations. */
+interface Parts<Entity extends object, Answers extends ViewTypes['answers']> extends ViewParts<Entity> {
+  readonly list: ListOperation<Entity, Answers['list']>;
+  readonly retrieve: RetrieveOperation<Entity, Answers['retrieve']>;
+  readonly create: CreateOperation<Entity, Answers['create']>;
+  readonly update: UpdateOperation<Entity, Answers['update']>;
+  readonly destroy: DestroyOperation<Entity>;
   readonly shown: ShownRecords;
 }
 
@@ -80,26 +83,18 @@ export abstract class ModelViewSetBase<
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  readonly #steps: ViewSteps = {
-    listed: async (request, use) => {
-      const visible = this.#parts.records.forList(request);
-      try {
-        return await use((await this.#filtered(request, visible)) as unknown as QuerySet<object>);
-      } catch (error) {
-        throw await this.#resource.lists.answerTo(request, error);
-      }
-    },
+  readonly #steps: Pick<ViewSteps, 'listed' | 'update'> = {
+    listed: (request, use) => this.#parts.list.selected(request, use as (records: unknown) => never),
     update: async (request, reply, makeBody, answer) => {
       await this.#admitUpdate(request);
       const body = await makeBody();
-      const read = oneBody(this.#resource.input!.read(request, body, 'change'));
+      const read = oneBody(this.#resolved.input!.read(request, body, 'change'));
       request.body = read.value;
       stateOf(request).input = read;
-      return this.#parts.writes.update(request, reply, answer);
+      return this.#parts.update.run(request, reply, answer);
     },
-    restore: (request, answer) => this.#parts.writes.restore(request, answer),
   };
-  #made: Parts<Entity, Types['answers'][OutputOperation]> | undefined;
+  #made: Parts<Entity, Types['answers']> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -144,7 +139,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
-    return this.#resource.lists.filter(request, queryset);
+    return this.#resolved.lists.filters.apply(request, queryset);
   }
 
   /**
@@ -166,48 +161,28 @@ export abstract class ModelViewSetBase<
 
   /** Handles GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { lists, features } = this.#resource;
-    const visible = this.#parts.records.forList(request);
-    try {
-      const representation = features.representationFor(request, reply);
-      if (representation !== undefined) {
-        const select = (): Awaitable<QuerySet<object>> =>
-          this.#filtered(request, visible) as Awaitable<unknown> as Awaitable<QuerySet<object>>;
-        return await representation.send(request, reply, select);
-      }
-      const records = this.#filtered(request, visible);
-      return await (lists.paginator === null ? this.rows(records, request) : this.paginate(request, records, reply));
-    } catch (error) {
-      throw await lists.answerTo(request, error);
-    }
+    return this.#parts.list.run(request, reply);
   }
 
   /** Handles GET on a record. */
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
-    const { records } = this.#parts;
-    const answer = this.#answer(request, 'retrieve');
-    if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
-    return recordOf(request, answer, await this.getObject(request));
+    return this.#parts.retrieve.run(request);
   }
 
   /** Handles POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create']> {
-    const { operations, key: keys } = this.#resource;
-    const { key, record } = await this.#parts.writes.create(request, this.#answer(request, 'create'));
-    reply.code(201);
-    if (operations.includes('retrieve')) reply.header('location', keys.pathOf(key, request));
-    return record;
+    return this.#parts.create.run(request, reply);
   }
 
   /** Handles PUT and PATCH on a record. */
   override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
-    return this.#parts.writes.update(request, reply, this.#answer(request, 'update'));
+    const answer = this.#resolved.answers.of(request, 'update') as AnswerOf<Types['answers']['update']>;
+    return this.#parts.update.run(request, reply, answer);
   }
 
   /** Handles DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    await this.#parts.writes.destroy(request, reply);
-    reply.code(204);
+    await this.#parts.destroy.run(request, reply);
   }
 
   /**
@@ -215,15 +190,15 @@ export abstract class ModelViewSetBase<
    * overridden `performCreate` runs for each record.
    */
   createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
-    return this.#parts.bulk.create(request, reply);
+    return this.#writeMany('create', request, reply) as Promise<Types['answers']['create'][]>;
   }
 
   /**
    * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object contains the key of the
    * record to change. Changes all records or none. An overridden `performUpdate` runs for each record.
    */
-  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
-    return this.#parts.bulk.update(request);
+  updateMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update'][]> {
+    return this.#writeMany('update', request, reply) as Promise<Types['answers']['update'][]>;
   }
 
   /**
@@ -231,7 +206,7 @@ export abstract class ModelViewSetBase<
    * overridden `performDestroy` runs for each record.
    */
   destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    return this.#parts.bulk.destroy(request, reply);
+    return this.#writeMany('destroy', request, reply) as Promise<void>;
   }
 
   /**
@@ -288,23 +263,7 @@ export abstract class ModelViewSetBase<
     filtered: Awaitable<QuerySet<Entity>>,
     reply?: FastifyReply,
   ): Promise<object> {
-    const queryset = this.#parts.records.narrow(request, isPromise(filtered) ? await filtered : filtered);
-    const { paginator } = this.#resource.lists;
-    if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
-    if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
-    if (reply === undefined && paginator.pageNames.isArray) {
-      throw new TypeError(
-        `${this.name}: paginate() needs the reply as its third argument, because a header has the total`,
-      );
-    }
-    const answer = this.#answer(request, 'list');
-    const page = await paginator.paginate(
-      byAuthor(queryset, answer),
-      answer.records,
-      parametersOf(request),
-      reply && { request, reply },
-    );
-    return paginator.pageNames.apply(page);
+    return this.#parts.list.page(request, await filtered, reply);
   }
 
   /**
@@ -313,9 +272,7 @@ export abstract class ModelViewSetBase<
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
-    const answer = request === undefined ? this.#resource.answers.defaultFor('list') : this.#answer(request, 'list');
-    const records = request === undefined ? queryset : this.#parts.records.narrow(request, queryset);
-    return byAuthor(records, answer).rows(answer.records);
+    return this.#parts.list.rows(queryset, request);
   }
 
   /**
@@ -338,7 +295,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   async loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
-    const { projection } = this.#resource.answers.current(request);
+    const { projection } = this.#resolved.answers.current(request);
     await loadStored(`${this.name}: loadRelated()`, request, entities, projection);
   }
 
@@ -366,7 +323,7 @@ export abstract class ModelViewSetBase<
   ): Types['answers'][Name];
   represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'];
   represent(entity: Entity, request?: FastifyRequest, operation?: OutputOperation): object {
-    return this.#resource.answers.readEntity(entity, request, operation);
+    return this.#resolved.answers.readEntity(entity, request, operation);
   }
 
   /**
@@ -414,11 +371,11 @@ export abstract class ModelViewSetBase<
    * view.explain().create;   // { oneStatement: false, reasons: ['BookViewSet overrides performCreate'] }
    */
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
-    return this.#resource.writes.explain();
+    return this.#resolved.writes.explain();
   }
 
   override get meta(): EntityMetadata {
-    return this.#resource.meta;
+    return this.#resolved.meta;
   }
 
   /** @internal */
@@ -427,31 +384,32 @@ export abstract class ModelViewSetBase<
     const name = Utils.className(entity);
     context.features.check(this.name, this.#options);
     checkClassBody(this, name, context.features.rules);
-    const resource = new ResolvedView(
+    const resolved = new ResolvedView(
       this,
       ModelViewSetBase.prototype,
       entity as EntityName<object>,
       this.#options,
       context,
     );
-    const records = new VisibleRecords(this, entity, resource);
-    const conditions = new ConditionalWrites(this, resource, records);
-    const writes = new RecordWrites<Entity, Types['answers'][OutputOperation]>(
-      this,
-      entity,
-      resource,
-      records,
-      conditions,
-    );
-    const bulk = new BulkOperations<Entity, Types['answers'][OutputOperation]>(this, resource, records, writes);
-    const shown = new ShownRecords(this, resource, records as unknown as VisibleRecords<object>);
-    this.#made = { resource, records, writes, bulk, shown };
-    return resource;
+    const records = new VisibleRecords(this, entity, resolved);
+    const writes = new RecordWrites(entity, resolved, records);
+    const parts = { resolved, records, writes };
+    this.#made = {
+      ...parts,
+      list: new ListOperation(this, parts),
+      retrieve: new RetrieveOperation(this, parts),
+      create: new CreateOperation(this, parts),
+      update: new UpdateOperation(this, parts),
+      destroy: new DestroyOperation(this, parts),
+      shown: new ShownRecords(this, resolved, records as unknown as VisibleRecords<object>),
+    };
+    return resolved;
   }
 
   /** @internal */
   get [STEPS](): ViewSteps {
-    return this.#steps;
+    const { records, writes } = this.#parts;
+    return { ...this.#steps, records, writes } as unknown as ViewSteps;
   }
 
   /** @internal */
@@ -464,21 +422,19 @@ export abstract class ModelViewSetBase<
     return this.#parts.shown;
   }
 
-  get #parts(): Parts<Entity, Types['answers'][OutputOperation]> {
+  get #parts(): Parts<Entity, Types['answers']> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }
 
-  get #resource(): ResolvedView {
-    return this.#parts.resource;
+  get #resolved(): ResolvedView {
+    return this.#parts.resolved;
   }
 
-  /**
-   * Applies the filters, and intersects the result with the visible records: an override may have started from all
-   * records.
-   */
-  #filtered(request: FastifyRequest, visible: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
-    return whenReady(this.filterQueryset(request, visible), (kept) => narrowTo(visible, kept));
+  #writeMany(operation: WriteOperation, request: FastifyRequest, reply: FastifyReply): unknown {
+    const { several } = this.#resolved.features;
+    if (several !== undefined) return several[operation](request, reply);
+    throw new ImproperlyConfigured(`${this.name}: ${operation}Many() needs the option "bulk"`);
   }
 
   /**
@@ -497,9 +453,5 @@ export abstract class ModelViewSetBase<
     const simulated = simulateRequest(request, { plan, method: plan.method, params, pk });
     await compilePermissions(route)?.(simulated);
     await this.getObject(simulated);
-  }
-
-  #answer<Name extends OutputOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {
-    return this.#resource.answers.of(request, operation);
   }
 }

@@ -27,14 +27,7 @@ import {
   type WithExtra,
 } from './setup/model-viewset-options.ts';
 import type { AlternativeName, ShapesOf } from './request/named-shapes.ts';
-import {
-  type OutputOperation,
-  OPERATION,
-  type Operation,
-  OPERATIONS,
-  type UpdateMethod,
-  type WriteOperation,
-} from './request/operation.ts';
+import { type OutputOperation, OPERATION, type Operation, OPERATIONS, type UpdateMethod } from './request/operation.ts';
 
 /**
  * The options that decide the types of hooks. Only these are part of the base class's name, which messages and hovers
@@ -84,9 +77,7 @@ export interface DeclaredView<Entity, Options> extends DeclaredFeatures<Entity, 
   readonly update: UpdateOf<Options, 'replace'>;
   /** The body of PATCH. */
   readonly change: Partial<UpdateOf<Options, 'change'>>;
-  /** The operations that accept several records at once. */
-  readonly bulk: BulkOf<Option<Options, 'bulk'>>;
-  /** The key of a record in bulk requests. */
+  /** The key of a record in requests that change several. */
   readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryKeyName<Entity>>>;
   readonly search: SearchOf<Option<Options, 'searchFields'>>;
   readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
@@ -103,8 +94,6 @@ export type Or<Value, Default> = [Value] extends [never] ? Default : Value;
 
 /** The fields of a search. For a search that is not a list of fields, any string. */
 type SearchOf<Search> = Search extends readonly (infer Field)[] ? Field : Search extends object ? string : never;
-
-type BulkOf<Bulk> = Bulk extends number ? WriteOperation : keyof Bulk;
 
 type NamedBy<Entity, Name> = {
   readonly [Field in Name & keyof Entity]: ToWire<PropertyValue<Entity, Field>>;
@@ -216,12 +205,10 @@ function checkOperations(owner: string, operations: readonly Operation[] | undef
 }
 
 /** @throws ImproperlyConfigured for options that need several records, or the key of a record */
-function checkSingleton(owner: string, { operations, lookupField, bulk }: AnyModelOptions): void {
+function checkSingleton(owner: string, { operations, lookupField }: AnyModelOptions): void {
   const problem = operations?.includes('list')
     ? 'operation "list"'
-    : lookupField !== undefined
-      ? 'option "lookupField"'
-      : bulk !== undefined && 'option "bulk"';
-  if (problem === undefined || problem === false) return;
+    : lookupField !== undefined && 'option "lookupField"';
+  if (problem === false) return;
   throw new ImproperlyConfigured(`${owner}: ${problem} does not fit "singleton", a view of one record without a key`);
 }

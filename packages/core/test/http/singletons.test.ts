@@ -284,12 +284,24 @@ t.test('mistakes are found at registration', async (t) => {
   const text = 'does not fit "singleton", a view of one record without a key';
   t.equal(refusal({ operations: ['list'] }), `ModelViewSet(User): operation "list" ${text}`);
   t.equal(refusal({ lookupField: 'name' }), `ModelViewSet(User): option "lookupField" ${text}`);
-  t.equal(refusal({ write: read.schema, bulk: 3 }), `ModelViewSet(User): option "bulk" ${text}`);
   t.match(refusal({ singleton: { id: 1 } }), /option "singleton" must be a function/);
 });
 
 forEachDatabase(t, { entities, only: ['sqlite'] }, async (t, orm) => {
   await orm.em.fork().insert(User, { id: 1, name: 'ann' });
+
+  t.test('a singleton cannot have requests about several records', async (t) => {
+    class SeveralViewSet extends ModelViewSet(User, {
+      read: readShape(User, ['id', 'name']),
+      write: writeShape(User, ['name']),
+      singleton: ofUser,
+      bulk: 3,
+    }) {}
+    await t.rejects(testApp(t, orm, [new Router().register('user', SeveralViewSet)]), {
+      code: 'improperly_configured',
+      message: 'SeveralViewSet: option "bulk" does not fit "singleton", a view of one record without a key',
+    });
+  });
 
   t.test('a path parameter or reference cannot name the record of a singleton', async (t) => {
     const router = new Router().register('user', OpenViewSet).register('user/:owner/projects', ProjectViewSet);

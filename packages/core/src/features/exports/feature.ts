@@ -51,6 +51,7 @@ export const EXPORTS: Feature<readonly ExportOption[]> = {
           options: { responses: { 200: schema }, listParameters: true },
           answersAs: undefined,
           pageMembers: undefined,
+          sendsJson: false,
           documented: undefined,
           readShapes: undefined,
         }));

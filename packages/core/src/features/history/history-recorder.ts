@@ -7,7 +7,7 @@ import { compare } from '../../language/compare.ts';
 import { type Projection, withKey } from '../../language/projection.ts';
 import { withFlushListener } from '../../mikro/flushed-entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
-import type { SoftDelete } from '../../viewset/visible/soft-delete.ts';
+import type { DeletionMark } from '../../viewset/visible/deletion-mark.ts';
 import type { WriteKind } from '../../viewset/request/operation.ts';
 import type { WriteRecorder } from '../../viewset/writes/write-recorder.ts';
 
@@ -39,7 +39,8 @@ export interface KeptRecords {
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
   readonly projection: Projection<object>;
-  readonly softDelete: SoftDelete | undefined;
+  /** The view, whose features are resolved after its history. */
+  readonly view: { readonly features: { readonly deletion: DeletionMark | undefined } };
   readonly listener: HistoryListener;
 }
 
@@ -149,7 +150,7 @@ export class HistoryRecorder implements WriteRecorder {
     if (before === undefined) return after === undefined ? undefined : 'created';
     if (after === undefined) return 'deleted';
     if (isDeepStrictEqual(before, after)) return undefined;
-    const mark = this.#records.softDelete?.column.property.name;
+    const mark = this.#records.view.features.deletion?.column.property.name;
     return mark !== undefined && before[mark] === null && after[mark] !== null ? 'deleted' : 'updated';
   }
 

@@ -43,7 +43,7 @@ export const HISTORY_RULE: OptionRule = [
 export interface HistoryView {
   readonly name: string;
   readonly meta: EntityMetadata;
-  /** True if deleted records can be restored, because the view has `softDelete`. */
+  /** True if deleted records can be restored, because the view deletes by a mark. */
   readonly keepsDeleted: boolean;
   /** The fields that responses may show: those of all read shapes of `retrieve` that show a kept value. */
   readonly fields: readonly KeptField[];
@@ -130,13 +130,15 @@ export class RecordHistory {
     this.#history = plugin.keep({
       name,
       meta,
-      keepsDeleted: view.softDelete !== undefined,
+      get keepsDeleted() {
+        return view.features.deletion !== undefined;
+      },
       fields: this.#fields,
       find: (request) => this.find(request),
     });
-    const { orm, pk, softDelete } = view;
+    const { orm, pk } = view;
     const projection = keptProjection(meta, orm.em.getPlatform());
-    this.#records = { meta, pk, projection, softDelete, listener: this.#history.listener };
+    this.#records = { meta, pk, projection, view, listener: this.#history.listener };
     observeFlushes(orm);
     const kept = [...this.#history.actions].map(([key, each]) => [key, withPermissionsOf('retrieve', each)] as const);
     const reverting = revert ? [['revert', withPermissionsOf('update', this.#revertAction())] as const] : [];

@@ -4,7 +4,7 @@ import { action, type ActionOptions } from '../../viewset/setup/action.ts';
 import { type Feature, type FeatureParts, type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
 import type { Option } from '../../viewset/setup/model-viewset-options.ts';
 import type { Operation } from '../../viewset/request/operation.ts';
-import { SOFT_DELETE_RULE, type SoftDeleteOption } from '../../viewset/visible/soft-delete.ts';
+import { SOFT_DELETE_RULE, SoftDelete, type SoftDeleteOption } from './soft-delete.ts';
 
 declare module '../../viewset/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
@@ -37,25 +37,37 @@ declare module '../../viewset/model-viewset.ts' {
 export const SOFT_DELETE: Feature<SoftDeleteOption<object>> = {
   option: 'softDelete',
   rule: SOFT_DELETE_RULE,
-  resolve: (view) => {
-    const softDelete = view.softDelete!;
+  resolve: (view, option) => {
+    const { name, meta, input, key } = view;
+    const sent = (input?.shapes ?? []).flatMap(({ fields }) => fields.map((field) => field.name));
+    const written = [...sent, ...(input?.filled ?? [])];
+    const softDelete = new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
     const narrow: FeatureParts['narrow'] = (request, records) => records.where(softDelete.conditionFor(request));
     const { visibleTo } = softDelete;
     // Without `visibleTo`, nobody can see deleted records.
-    return visibleTo === undefined ? { narrow } : { narrow, ...routesOfDeleted(view, visibleTo) };
+    if (visibleTo === undefined) return { narrow, deletion: softDelete };
+    return { narrow, deletion: softDelete, ...routesOfDeleted(view, softDelete, visibleTo) };
   },
 };
 
 function routesOfDeleted(
   feature: FeatureView,
+  softDelete: SoftDelete,
   visibleTo: readonly PermissionClass[],
 ): Pick<FeatureParts, 'actions' | 'routes'> {
   const { view, answers } = feature;
   // Who may delete records may restore them, if `visibleTo` agrees.
   const toRestore = permissionsForDeleted(feature, 'destroy', visibleTo);
-  const restore = action({ methods: ['post'], detail: true, answers: 'record', ...toRestore }, (request) =>
-    view[STEPS].restore(request, answers.of(request, 'retrieve')),
-  );
+  const restore = action({ methods: ['post'], detail: true, answers: 'record', ...toRestore }, async (request) => {
+    const { writes } = view[STEPS];
+    const entity = await feature.getObject(request);
+    await writes.writeAndNotify(request, 'update', [entity], async () => {
+      softDelete.unmark(request.em, entity);
+      await writes.flush(request);
+      return [entity];
+    });
+    return (await writes.readStored(request, answers.of(request, 'retrieve'), entity)).record;
+  });
   return {
     actions: new Map([['restore', restore]]),
     routes: (operations) => {
@@ -71,7 +83,6 @@ function routesOfDeleted(
           options: { responses, listParameters: true, ...permissionsForDeleted(feature, 'list', visibleTo) },
           // `expand` and `fields` belong to the five operations.
           answerParameters: undefined,
-          preconditions: undefined,
           proof: 'none',
         },
       ];

@@ -26,8 +26,6 @@ interface OperationRow {
     readonly hook: string;
     /** The kind of the write, for events, history and live lists. */
     readonly kind: string;
-    /** The method on the collection that writes several records. */
-    readonly bulkMethod: string;
   };
 }
 
@@ -49,7 +47,7 @@ export const OPERATION = {
     status: 201,
     // It finds the parent of the new record.
     proof: 'parent',
-    write: { hook: 'performCreate', kind: 'created', bulkMethod: 'POST' },
+    write: { hook: 'performCreate', kind: 'created' },
   },
   retrieve: {
     methods: ['GET'],
@@ -67,7 +65,7 @@ export const OPERATION = {
     returns: 'record',
     status: 200,
     proof: 'record',
-    write: { hook: 'performUpdate', kind: 'updated', bulkMethod: 'PATCH' },
+    write: { hook: 'performUpdate', kind: 'updated' },
   },
   destroy: {
     methods: ['DELETE'],
@@ -76,7 +74,7 @@ export const OPERATION = {
     returns: 'nothing',
     status: 204,
     proof: 'record',
-    write: { hook: 'performDestroy', kind: 'deleted', bulkMethod: 'DELETE' },
+    write: { hook: 'performDestroy', kind: 'deleted' },
   },
 } as const satisfies Readonly<Record<string, OperationRow>>;
 
@@ -86,7 +84,7 @@ type Matching<Row> = { [Name in keyof Rows as Rows[Name] extends Row ? Name : ne
 
 /** The name of an operation. */
 export type Operation = keyof Rows;
-/** The name of an operation that writes. It also exists in bulk. */
+/** The name of an operation that writes. `createMany` and its like write several records. */
 export type WriteOperation = keyof Matching<{ readonly write: object }>;
 /** The name of an operation that returns records. */
 export type OutputOperation = keyof Matching<{ readonly returns: 'list' | 'record' }>;

@@ -31,7 +31,7 @@ export function compilePermissions({
   scopes,
 }: Omit<GuardedRoute, 'needsToken'>): ((request: FastifyRequest) => Awaitable<void>) | undefined {
   if (plan.permissions.length + scopes.length === 0) return undefined;
-  // In bulk, updates and deletions have object permissions too.
+  // With several records, updates and deletions have object permissions too.
   const about = { object: plan.detail || rowOf(plan.action)?.detail === true };
   return (request) =>
     whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {

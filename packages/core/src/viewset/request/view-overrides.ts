@@ -29,8 +29,8 @@ type Hook =
 export class ViewOverrides {
   /** The operations that the view overrides, even if the override calls `super`. */
   readonly handles: Readonly<Record<Operation, boolean>>;
-  /** The bulk operations that the view overrides. */
-  readonly handlesBulk: Readonly<Record<WriteOperation, boolean>>;
+  /** The operations on several records that the view overrides, such as `createMany`. */
+  readonly handlesSeveral: Readonly<Record<WriteOperation, boolean>>;
   /** The operations whose overridden hook (`performCreate`, …) must run for each record. */
   readonly performs: Readonly<Record<WriteOperation, boolean>>;
   /** True if an overridden `getQueryset` selects the records. */
@@ -58,7 +58,7 @@ export class ViewOverrides {
     this.#view = view;
     this.#library = library;
     this.handles = byName(OPERATIONS, (operation) => this.#overrides(operation));
-    this.handlesBulk = byName(WRITES, (operation) => this.#overrides(`${operation}Many`));
+    this.handlesSeveral = byName(WRITES, (operation) => this.#overrides(`${operation}Many`));
     this.performs = byName(WRITES, (operation) => this.#overrides(OPERATION[operation].write.hook));
     this.selectsRecords = this.#overrides('getQueryset');
     this.findsRecord = this.#overrides('getObject');
@@ -84,11 +84,12 @@ export class ViewOverrides {
   }
 
   /**
-   * Returns the overridden method that a bulk request would bypass, so that the bulk method must be overridden too.
+   * Returns the overridden method that a request about several records would bypass, so that `createMany` and its like
+   * must be overridden too.
    * Undefined if there is none.
    */
-  bypassedByBulk(operation: WriteOperation): string | undefined {
-    if (this.handlesBulk[operation]) return undefined;
+  bypassedBySeveral(operation: WriteOperation): string | undefined {
+    if (this.handlesSeveral[operation]) return undefined;
     if (this.handles[operation]) return operation;
     return this.findsRecord && OPERATION[operation].detail ? 'getObject' : undefined;
   }
@@ -121,7 +122,7 @@ export class ViewOverrides {
     return this.#reaches(operation);
   }
 
-  /** Reports the same for a bulk operation. */
+  /** Reports the same for an operation on several records. */
   reachesSeveral(operation: WriteOperation): boolean {
     return this.#reaches(`${operation}Many`);
   }

@@ -1,9 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ParameterDeclaration } from '../../parameters.ts';
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
+import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
 import type { Operation, OutputOperation, ParentProof } from '../request/operation.ts';
-import type { Preconditions } from '../writes/writing-definition.ts';
 import type { ActionOptions } from './action.ts';
-import type { BulkSchemas } from './operation-schemas.ts';
+import type { OperationSchemas } from './operation-schemas.ts';
 
 /** The method of a route. A GET route also responds to HEAD. */
 export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -11,8 +10,16 @@ export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELE
 /** Handles one operation of a view. */
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
+/** A hook that sees a response before it is serialized. */
+export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
+
+/** A header that a route accepts. */
+export interface HeaderParameter extends ParameterDeclaration {
+  readonly required: boolean;
+}
+
 /** A route as declared by its view. The five operations are described like actions. */
-export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | 'querystring'> {
+export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response'> {
   readonly action: string;
   readonly method: OperationMethod;
   readonly detail: boolean;
@@ -37,15 +44,25 @@ export interface DeclaredRoute extends Omit<BulkSchemas, 'body' | 'response' | '
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */
   readonly validateBody?: ((body: unknown) => unknown) | undefined;
+  /** Checks and converts the query string; throws InvalidUsage. */
+  readonly validateQuery?: ((query: unknown, parameters: QueryParameters) => unknown) | undefined;
   /** True if the route accepts only those list parameters that narrow lists. */
   readonly isNarrowed?: boolean;
   /** True if a list in the query string is one comma-separated text. */
   readonly isCommaSeparated?: boolean;
   /** True if the body or the query string identifies records that may not exist. */
   readonly namesRecords?: boolean;
-  /** The preconditions of the view's operations. Undefined for an action, even if it has the name of an operation. */
-  readonly preconditions?: Preconditions | undefined;
+  /** The headers that the route accepts, by lower-case name. */
+  readonly headerParameters?: readonly HeaderParameter[] | undefined;
+  /** Whether the response has an entity tag, or the route refuses requests that name one. */
+  readonly tags?: 'sent' | 'refused' | undefined;
+  /** Runs before the handler, and can refuse the request. */
+  readonly beforeHandler?: preHandlerHookHandler | undefined;
+  /** Runs before the response of the handler is serialized. */
+  readonly beforeSending?: AnswerHook | undefined;
   readonly transaction: boolean;
+  /** False: the operation cannot be a part of a batch, because it sends something else than JSON. */
+  readonly sendsJson?: false;
   /** True if the library handles the operation, false if the view overrides it; undefined for an action. */
   readonly isBuiltIn?: boolean;
   /** Lists why requests may need a transaction of the library. Empty if they write by one statement at most. */

@@ -1,6 +1,5 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
 import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { OptionRule } from '../../options.ts';
@@ -11,18 +10,25 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { AnswerOf } from '../request/answer.ts';
-import type { Operation, OutputOperation, WriteOperation } from '../request/operation.ts';
+import type { Operation, OutputOperation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from '../visible/nesting.ts';
+import type { RecordKey } from '../visible/record-key.ts';
 import type { ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
-import type { SoftDelete } from '../visible/soft-delete.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
+import type { ViewDefaults } from './view-defaults.ts';
+import type { DeletionMark } from '../visible/deletion-mark.ts';
+import type { InputResolution } from '../writes/input-resolution.ts';
+import type { RecordWrites } from '../writes/record-writes.ts';
 import type { ViewInput } from '../writes/view-input.ts';
+import type { WriteCondition } from '../writes/write-condition.ts';
 import type { WriteListener } from '../writes/write-listener.ts';
 import type { WriteRecorder } from '../writes/write-recorder.ts';
 import type { Action, RecordRequest } from './action.ts';
 import type { ViewPermissions } from './view-permissions.ts';
-import type { DeclaredRoute } from './declared-route.ts';
+import type { DeclaredRoute, OperationHandler } from './declared-route.ts';
 import type { ListDefinition } from './list-definition.ts';
+import type { SchemaParts } from './operation-schemas.ts';
 
 /**
  * An option of views of an entity that stands beside their five operations: the option's name, the values that fit it,
@@ -45,6 +51,8 @@ export interface Feature<Value = never> {
   readonly option: string;
   /** The values that fit: in words, for the error of another value, and as a function. */
   readonly rule: OptionRule;
+  /** @internal True: `resolve` is called for every view, with undefined for a view without the option. */
+  readonly always?: true;
   /**
    * Called when a view that has the option is registered.
    *
@@ -79,6 +87,14 @@ export interface FeatureParts {
   readonly around?: { readonly [Name in Operation]?: OperationWrapper };
   /** @internal Query parameters that operations accept in addition. `around` reads and checks them. */
   readonly parameters?: { readonly [Name in OutputOperation]?: readonly ParameterDeclaration[] };
+  /** @internal Deletes the view's records by a mark, so that they stay in the database. */
+  readonly deletion?: DeletionMark;
+  /** @internal Handles requests that write several records: `createMany`, `updateMany` and `destroyMany` of the view. */
+  readonly several?: Readonly<Record<WriteOperation, OperationHandler>>;
+  /** @internal Compares the record that a request writes. */
+  readonly writeCondition?: WriteCondition;
+  /** @internal Changes how routes are declared: those of the five operations, and those of features. */
+  readonly extend?: (route: DeclaredRoute) => DeclaredRoute;
   /** @internal Further routes, made of the routes of the view's operations. */
   readonly routes?: (operations: readonly DeclaredRoute[]) => readonly DeclaredRoute[];
   /** @internal Further media types of lists. */
@@ -127,14 +143,24 @@ export interface ViewSteps {
     makeBody: () => Promise<object>,
     answer: AnswerOf<object>,
   ): Promise<object>;
-  /** Restores the deleted record of a request. */
-  restore(request: FastifyRequest, answer: AnswerOf<object>): Promise<object>;
+  /** The records that a request sees. */
+  readonly records: VisibleRecords<object>;
+  /** The steps that all writes share. */
+  readonly writes: RecordWrites<object>;
 }
 
 /** The view that a feature is resolved for. */
 export interface FeaturedView extends PermissionView {
   readonly name: string;
-  getObject(request: RecordRequest): Promise<object>;
+  getObject(request: FastifyRequest): Promise<object>;
+  checkObjectPermissions(request: FastifyRequest, entity: object): Promise<void>;
+  retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  performCreate(request: FastifyRequest, data: object, extra?: object): Promise<object>;
+  performUpdate(request: FastifyRequest, entity: object, data: object, extra?: object): Promise<object>;
+  performDestroy(request: FastifyRequest, entity: object): Promise<void>;
+  createMany(request: FastifyRequest, reply: FastifyReply): Promise<readonly object[]>;
+  updateMany(request: FastifyRequest, reply: FastifyReply): Promise<readonly object[]>;
+  destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   readonly [SHOWN_RECORDS]: ShownRecords;
   readonly [STEPS]: ViewSteps;
 }
@@ -160,14 +186,14 @@ export interface FeatureView {
   readonly view: FeaturedView;
   /** @internal The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** @internal The settings of the plugin and the router. */
+  readonly defaults: ViewDefaults;
   /** @internal */
   readonly pk: FieldPath;
   /** @internal */
-  readonly key: { readonly column: FieldPath };
+  readonly key: RecordKey;
   /** @internal */
   readonly nesting: Nesting | undefined;
-  /** @internal */
-  readonly softDelete: SoftDelete | undefined;
   /** @internal */
   readonly overrides: ViewOverrides;
   /** @internal */
@@ -176,8 +202,14 @@ export interface FeatureView {
   readonly envelope: Envelope;
   /** @internal */
   readonly lists: ListDefinition & { readonly records: QuerySet<object>; readonly paginator: Paginator | null };
+  /** @internal The methods of `update`. */
+  readonly updateMethods: readonly UpdateMethod[];
   /** @internal */
   readonly input: ViewInput | undefined;
+  /** @internal */
+  readonly resolution: InputResolution;
+  /** @internal What all features add. Made after the features are resolved. */
+  readonly features: { readonly deletion: DeletionMark | undefined };
   /** @internal Made after the features are resolved. */
-  readonly schemas: { ofList(record: TSchema): TSchema };
+  readonly schemas: SchemaParts;
 }

@@ -1,6 +1,7 @@
 import { requireSync } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import {
+  BOOLEAN,
   checkOptionNames,
   checkOptions,
   checkValues,
@@ -26,8 +27,11 @@ export interface PluggedOption {
 const FEATURE_RULES = {
   option: TEXT,
   rule: ['[the expected value in words, a function that tests a value]', isRule],
+  always: BOOLEAN,
   resolve: FUNCTION,
 } as const satisfies Readonly<Record<keyof Feature, OptionRule>>;
+
+const OBJECT: OptionRule = ['an object', (value) => typeof value === 'object' && value !== null];
 
 const PART_RULES: Readonly<Record<keyof FeatureParts, OptionRule>> = {
   narrow: FUNCTION,
@@ -35,6 +39,10 @@ const PART_RULES: Readonly<Record<keyof FeatureParts, OptionRule>> = {
   around: NAMES,
   parameters: NAMES,
   listeners: NAMES,
+  deletion: OBJECT,
+  several: NAMES,
+  writeCondition: OBJECT,
+  extend: FUNCTION,
   routes: FUNCTION,
   representations: LIST,
   recorder: FUNCTION,
@@ -63,7 +71,8 @@ export class Features {
     checkOptions(owner, feature, FEATURE_RULES);
     for (const [name, [expected]] of Object.entries(FEATURE_RULES)) {
       // A missing one is undefined, which the check accepts.
-      if (feature[name as keyof Feature] === undefined) throw wrongOption(owner, name, expected, undefined);
+      const isMissing = name !== 'always' && feature[name as keyof Feature] === undefined;
+      if (isMissing) throw wrongOption(owner, name, expected, undefined);
     }
     const { option } = feature;
     const present = this.#byOption.get(option);
@@ -90,7 +99,7 @@ export class Features {
     return [...this.#byOption.values()].flatMap((feature) => {
       const { option } = feature;
       const value = view.options[option];
-      if (value === undefined) return [];
+      if (value === undefined && !('always' in feature)) return [];
       if (!('needs' in feature)) return [{ ...partsOf(feature, view, value), option }];
       if (value === false || (Array.isArray(value) && value.length === 0)) return [];
       throw new ImproperlyConfigured(`${view.name}: option "${option}" needs a plugin that ${feature.needs}`);

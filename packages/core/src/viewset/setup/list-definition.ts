@@ -32,6 +32,8 @@ export interface ListDefinition {
   readonly narrowingParameters: readonly ParameterDeclaration[];
   /** Adds the most records of a page to the schema of a page, for documents. The same input gives the same object. */
   documentPage(page: TSchema): TSchema;
-  /** Throws InvalidUsage that names every invalid parameter. */
-  check(request: FastifyRequest): Promise<void>;
+  readonly filters: {
+    /** Throws InvalidUsage that names every invalid parameter. Runs no query. */
+    check(request: FastifyRequest): Promise<void>;
+  };
 }

@@ -27,7 +27,6 @@ import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
 import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
-import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
 import type { Problems } from '../writes/problems.ts';
 import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
@@ -277,12 +276,6 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly envelope?: EnvelopeOption | null;
   /**
-   * The maximum number of records that one request can write: by POST of an array, PATCH of an array of objects with
-   * their keys, or `DELETE …?pk=1,2,3`. Either all are written or none. Set one number for all operations of the view,
-   * or `{ create, update, destroy }` for some. Default: none, so a request writes one record.
-   */
-  readonly bulk?: BulkOption;
-  /**
    * Permission classes for references, by the field of a body that refers to other records (`tags`; for children
    * `books.tags`). The field cannot refer to records that the classes hide from the request. Default: it can refer to
    * every record that the MikroORM filters of its entity and of `getQueryset` show. The response then reveals whether a
@@ -357,14 +350,6 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    * exact.
    */
   readonly count?: Counting;
-  /**
-   * True: retrieve, create and update send an `ETag`. A GET gives 304 if its `If-None-Match` has the tag. A PUT, PATCH
-   * or DELETE gives 412 and writes nothing if its `If-Match` lacks the tag (RFC 9110, section 13). Default: true if the
-   * entity has a version or `requireIfMatch` is true, else false.
-   */
-  readonly etags?: boolean;
-  /** True: a PUT, PATCH or DELETE without `If-Match` gives 428 (RFC 6585, section 3). Default: false. */
-  readonly requireIfMatch?: boolean;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[] | PermissionsByOperation;
   /** See `ViewSet.throttles`. */
@@ -462,7 +447,6 @@ export const MODEL_VIEWSET_RULES = {
   ],
   validate: FUNCTION,
   envelope: ENVELOPE_RULE,
-  bulk: BULK_RULE,
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,
@@ -483,8 +467,6 @@ export const MODEL_VIEWSET_RULES = {
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,
-  etags: BOOLEAN,
-  requireIfMatch: BOOLEAN,
   permissionClasses: PERMISSIONS_RULE,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

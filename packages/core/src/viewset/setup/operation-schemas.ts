@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { QueryParameters } from '../../parameters.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { OutputOperation, Operation, WriteOperation } from '../request/operation.ts';
+import type { Operation, OutputOperation } from '../request/operation.ts';
+import type { EnvelopedBodies } from '../answers/envelope.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { FormFields } from '../writes/view-input.ts';
 
@@ -25,6 +25,8 @@ export interface OperationSchemas {
   readonly response?: Readonly<Record<number, TSchema | null>>;
   /** The responses in documents. Default: `response`. */
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
+  /** The schema of the response to a request. Undefined, or if it returns undefined: `response`. */
+  readonly schemaFor?: ((request: FastifyRequest) => TSchema | undefined) | undefined;
   /** The names of the read shapes of the responses, in the order of `documented`. */
   readonly readShapes?: readonly string[] | undefined;
   /** The names of the write shapes of the body, in the order of `body`. */
@@ -37,18 +39,24 @@ export interface OperationSchemas {
   readonly form?: BodyForm | undefined;
 }
 
-/** The schemas of an operation on several records. */
-export interface BulkSchemas extends OperationSchemas {
-  readonly querystring?: TSchema;
-  /** Checks and converts the query string; throws InvalidUsage. */
-  readonly validateQuery?: ((query: unknown, parameters: QueryParameters) => unknown) | undefined;
-}
-
 /** The schemas of a view's operations. */
 export interface SchemaSource {
   of(operation: Operation, mode: BodyMode): OperationSchemas;
-  /** The schemas of an operation on several records; undefined if the view does not allow it. */
-  forBulk?(operation: WriteOperation): BulkSchemas | undefined;
-  /** The schema of the response to a request, if it differs from the route's schema. */
-  forAnswer?(request: FastifyRequest, operation: OutputOperation): TSchema | undefined;
+}
+
+/** Reads a body without an envelope, of one record or several. */
+export type ReadsBody = (request: FastifyRequest, body: unknown, isSeveral: boolean) => ReadInput;
+
+/** What features make the schemas of their routes of. */
+export interface SchemaParts {
+  /** Makes the schema of a list from the schema of its records. The same input gives the same object. */
+  ofList(record: TSchema): TSchema;
+  /**
+   * Makes the schemas of an operation's responses: the default, and the one for documents.
+   *
+   * @param sent makes the schema of a response from the schema of its records
+   */
+  answersWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas;
+  /** Makes the reader of bodies that removes the envelope. A form is a list of fields and has no envelope. */
+  reading(takes: EnvelopedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']>;
 }

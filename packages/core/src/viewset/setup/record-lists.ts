@@ -1,30 +1,25 @@
-import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { type Awaitable, isPromise, thenOrCatch, whenReady } from '../../awaitable.ts';
-import { violationOf } from '../../query/known-errors.ts';
-import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
-import { FieldValueError } from '../../fields/field-value-error.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { checkOptionsAreRead } from '../../filters/default-filters.ts';
 import { type Filter, type FilterClass, type FilterTarget, resolveOption } from '../../filters/filter.ts';
 import { isTextSearch, type TextSearch, type ViewSearch } from '../../filters/text-search.ts';
-import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
 import { orderKey } from '../../language/order.ts';
 import { checkValues, LIST, prefixErrors } from '../../options.ts';
 import { PageNames } from '../../pagination/page-names.ts';
 import { CountedPagination } from '../../pagination/counted-pagination.ts';
 import { CursorPagination } from '../../pagination/cursor-pagination.ts';
 import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
-import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
+import type { ParameterDeclaration } from '../../parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
+import { ListFilters } from './list-filters.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import { withKeyword } from '../../shapes/schema-object.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
-import { parametersOf } from '../request/request-state.ts';
 import { type Operation, requireOperation } from '../request/operation.ts';
 import type { DeclaredList, ListDefinition } from './list-definition.ts';
 import type { ViewContext } from './view-definition.ts';
@@ -54,7 +49,7 @@ export class RecordLists implements ListDefinition {
   readonly parameters: readonly ParameterDeclaration[];
   readonly unpagedParameters: readonly ParameterDeclaration[];
   readonly takesQuery: boolean;
-  readonly #filters: readonly Filter[];
+  readonly filters: ListFilters;
   /** The most records of a page. Undefined if code of the application makes the pages. */
   readonly #maxItems: number | undefined;
   readonly #documented = new WeakMap<TSchema, TSchema>();
@@ -64,7 +59,7 @@ export class RecordLists implements ListDefinition {
     const answerParameters = answers.parametersOf('list');
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
-    this.#filters = makeFilters(target, options, context.defaults.filters);
+    const filters = makeFilters(target, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context, envelope);
     this.#maxItems = maxItemsOf(this.paginator, declarations);
     this.declared = Object.freeze({
@@ -74,9 +69,10 @@ export class RecordLists implements ListDefinition {
     });
     this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
     this.records = applyOrdering(name, records, options).by('view');
+    this.filters = new ListFilters(filters, this.paginator, this.records);
     this.takesQuery = options.queryMethod === true;
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
-    this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
+    this.parameters = declaredParameters(name, answerParameters, filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
   }
@@ -105,106 +101,11 @@ export class RecordLists implements ListDefinition {
     const bounded = { ...properties, [name!]: withKeyword(records, 'maxItems', maxItems) };
     return getOrMake(this.#documented, page, () => withKeyword(page, 'properties', bounded));
   }
-
-  /**
-   * Applies the filters in order, synchronously if every filter is synchronous. The result is always a subset of the
-   * given records.
-   */
-  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
-    const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
-      narrowed === records ? records : narrowTo(records, narrowed).by('client');
-    return whenReady(this.#filterFrom(0, request, records), byClient);
-  }
-
-  #filterFrom<Entity extends object>(
-    first: number,
-    request: FastifyRequest,
-    records: QuerySet<Entity>,
-  ): Awaitable<QuerySet<Entity>> {
-    let found = records;
-    for (let index = first; index < this.#filters.length; index++) {
-      const answer = applyFilter(this.#filters[index]!, found, request);
-      if (isPromise(answer)) return answer.then((narrowed) => this.#filterFrom(index + 1, request, narrowed));
-      found = answer;
-    }
-    return found;
-  }
-
-  /**
-   * Returns the error for a list request that has failed, with all problems of its parameters.
-   *
-   * If the database has rejected a value as malformed for its column (`inet`, `ltree`, a native enum), the error names
-   * each parameter at fault. Each parameter is tested by its own query, so that clients are not blamed for values of
-   * the program.
-   */
-  async answerTo(request: FastifyRequest, error: unknown): Promise<unknown> {
-    if (error instanceof InvalidUsage) await this.check(request);
-    if (violationOf(error)?.kind !== 'value') return error;
-    const given = parametersOf(request);
-    const problems = new InvalidUsageCollector();
-    for (const { name } of this.#filters.flatMap((filter) => [...filter.parameters])) {
-      if (!given.has(name)) continue;
-      await problems.attemptLater(() => this.#ask(request, name));
-    }
-    try {
-      problems.throwIfAny();
-    } catch (blamed) {
-      return blamed;
-    }
-    return error;
-  }
-
-  /** Throws InvalidUsage if the database rejects the value of one parameter. */
-  async #ask(request: FastifyRequest, name: string): Promise<void> {
-    let records = this.records.using(request);
-    const parameters = parametersOf(request).only(name);
-    try {
-      for (const filter of this.#filters) records = await applyFilter(filter, records, request, parameters);
-      await records.exists();
-    } catch (error) {
-      if (violationOf(error)?.kind === 'value') throw invalidParameter(name, 'does not fit the type of its field');
-      throw error;
-    }
-  }
-
-  /** Runs no query. */
-  async check(request: FastifyRequest): Promise<void> {
-    const problems = new InvalidUsageCollector();
-    const queryset = this.records.using(request);
-    for (const filter of this.#filters) await problems.attemptLater(() => applyFilter(filter, queryset, request));
-    problems.attempt(() => this.paginator?.check(parametersOf(request)));
-    problems.throwIfAny();
-  }
 }
 
 function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
   const keys = ordering.map((sort) => resolveOption(name, 'ordering', sort, () => orderKey(records.meta, sort)));
   return records.orderByPaths(keys);
-}
-
-/** Applies a filter. Its values come from the client, so a value that does not fit its field gives 400. */
-function applyFilter<Entity extends object>(
-  filter: Filter,
-  queryset: QuerySet<Entity>,
-  request: FastifyRequest,
-  parameters = parametersOf(request),
-): Awaitable<QuerySet<Entity>> {
-  return thenOrCatch(
-    () => filter.apply(queryset, parameters, request),
-    (narrowed) => narrowed,
-    (error) => {
-      throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
-    },
-  );
-}
-
-/**
- * Restricts the records that a filter has selected to the given records. The result keeps the condition of the given
- * records. It also keeps their MikroORM filters, unless the selection names filters.
- */
-export function narrowTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
-  const narrowed = found.where(given.condition);
-  return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
 }
 
 function filterTarget(

@@ -1,5 +1,4 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
-import type { TagOf } from '../../entity-tag.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { resolveOption } from '../../filters/filter.ts';
@@ -15,7 +14,6 @@ import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import { type Action, actionsOf, type RecordRequest } from './action.ts';
 import { type OutputView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
-import { Bulk, type BulkOption } from '../writes/bulk.ts';
 import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
@@ -28,7 +26,6 @@ import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../visible/record-key.ts';
 import type { FeaturedView, FeatureView } from './feature.ts';
 import { RecordLists } from './record-lists.ts';
-import { SoftDelete } from '../visible/soft-delete.ts';
 import { Selections } from '../answers/selections.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
@@ -41,8 +38,8 @@ import {
   type UpdateMethod,
   type WriteOperation,
 } from '../request/operation.ts';
-import type { Preconditions } from '../writes/writing-definition.ts';
 import type { ViewContext, ViewDefinition } from './view-definition.ts';
+import type { ViewDefaults } from './view-defaults.ts';
 import { type InputPlace, type ShapedView, ViewInput } from '../writes/view-input.ts';
 import { ViewFeatures } from './view-features.ts';
 import { ViewPermissions } from './view-permissions.ts';
@@ -61,6 +58,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly name: string;
   readonly view: FeaturedView;
   readonly options: Readonly<Record<string, unknown>>;
+  readonly defaults: ViewDefaults;
   readonly operations: readonly Operation[];
   readonly updateMethods: readonly UpdateMethod[];
   readonly orm: MikroORM;
@@ -70,16 +68,12 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly reservedKeys: ReservedKeys;
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
-  readonly softDelete: SoftDelete | undefined;
   readonly answers: Answers;
   readonly envelope: Envelope;
   readonly lists: RecordLists;
   /** The input of the view; undefined if the view is read-only. */
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;
-  /** The requests on several records; undefined if the view accepts none. */
-  readonly bulk: Bulk | undefined;
-  readonly preconditions: Preconditions | undefined;
   /** What the features of the application add to the view. */
   readonly features: ViewFeatures;
   readonly writes: WritePlan;
@@ -105,6 +99,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.name = name;
     this.view = view;
     this.options = options as unknown as Readonly<Record<string, unknown>>;
+    this.defaults = context.defaults;
     const operations = operationsOf(options);
     this.operations = operations;
     this.updateMethods = options.updateMethods ?? UPDATE_METHODS;
@@ -132,7 +127,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
-    this.softDelete = options.softDelete === undefined ? undefined : this.#makeSoftDelete(options.softDelete);
     this.fileActions = this.#makeFileActions(view, sentFiles({ entity, ...options }));
     this.getObject = (request) => view.getObject(request);
 
@@ -145,8 +139,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
 
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, taken));
 
-    this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
-    this.bulk = options.bulk === undefined ? undefined : this.#makeBulk(options.bulk);
     const { envelope, answers } = this;
     const isShown = shownByAll(meta, shapes.values());
     const declared = { name, options, operations, overrides, answers, isShown, envelope };
@@ -186,13 +178,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     return faultOfCreation({ name, orm, meta, input, overrides, filled });
   }
 
-  #makeSoftDelete(option: string | { readonly property: string }): SoftDelete {
-    const { name, meta, input, key } = this;
-    const sent = (input?.shapes ?? []).flatMap(({ fields }) => fields.map((field) => field.name));
-    const written = [...sent, ...(input?.filled ?? [])];
-    return new SoftDelete({ name, meta, written, isSingleton: key.singleton !== undefined }, option);
-  }
-
   #readShapes(entity: EntityName<object>, read: unknown): ReadonlyMap<string, ReadShape<object, object>> {
     const { name, operations, overrides } = this;
     return namedShapes(read, {
@@ -204,23 +189,8 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     });
   }
 
-  #makeBulk(option: BulkOption): Bulk {
-    const { name, meta, input, key, overrides, preconditions, updateMethods } = this;
-    // Several records can only be updated by PATCH.
-    const operations = this.operations.filter((each) => each !== 'update' || updateMethods.includes('PATCH'));
-    const requiresMatch = preconditions?.isRequired === true;
-    return new Bulk({ name, meta, option, input, key: key.column, operations, requiresMatch, overrides });
-  }
-
   transactionReasons(operation: WriteOperation): readonly string[] {
-    const { overrides } = this;
-    const createsSeveral = operation === 'create' && this.bulk?.limit('create') !== undefined;
-    return [
-      ...(overrides.reaches(operation) ? this.writes.transactionReasons(operation) : []),
-      ...(createsSeveral && overrides.reachesSeveral('create')
-        ? [`${this.name} creates several at once ("bulk")`]
-        : []),
-    ];
+    return this.overrides.reaches(operation) ? this.writes.transactionReasons(operation) : [];
   }
 
   findViews(registered: readonly ShownRecords[]): void {
@@ -237,18 +207,6 @@ function namedFields(
 ): readonly string[] {
   const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
   return [...new Set([...shown, ...(input?.fields ?? []), ...taken, ...(input?.filled ?? [])])];
-}
-
-function preconditionsOf(
-  name: string,
-  { etags, requireIfMatch = false }: AnyModelOptions,
-  { versionProperty }: EntityMetadata,
-  tagOf: TagOf,
-): Preconditions | undefined {
-  const sendsTags = etags ?? (requireIfMatch || versionProperty !== undefined);
-  if (sendsTags) return { isRequired: requireIfMatch, tagOf };
-  if (!requireIfMatch) return undefined;
-  throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
 }
 
 /**

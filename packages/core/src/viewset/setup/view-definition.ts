@@ -1,16 +1,11 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import type { TagOf } from '../../entity-tag.ts';
-import type { ErrorFormat } from '../../error-format.ts';
-import type { FilterClass } from '../../filters/filter.ts';
-import type { PaginatorClass } from '../../pagination/paginator.ts';
-import type { PermissionClass } from '../../permissions/permission.ts';
 import type { Store } from '../../stores/store.ts';
 import type { Features } from './features.ts';
-import type { Idempotency } from './idempotency.ts';
 import type { Action } from './action.ts';
 import type { ListDefinition } from './list-definition.ts';
 import type { SchemaSource } from './operation-schemas.ts';
+import type { ViewDefaults } from './view-defaults.ts';
 import type { ViewFeatures } from './view-features.ts';
 import type { ViewPermissions } from './view-permissions.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
@@ -21,27 +16,8 @@ import type { Operation, UpdateMethod, WriteOperation } from '../request/operati
 import type { KeyDefinition } from '../visible/record-key.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
 import type { ShownRecords } from '../visible/shown-records.ts';
-import type { SoftDelete } from '../visible/soft-delete.ts';
-import type { Preconditions } from '../writes/writing-definition.ts';
 import type { ViewInput } from '../writes/view-input.ts';
 import type { WritePlan } from '../writes/write-plan.ts';
-
-/** The settings of the plugin and the router, for views that do not set their own. */
-export interface ViewDefaults {
-  readonly permissionClasses: readonly PermissionClass[];
-  readonly filters: readonly FilterClass[];
-  readonly pagination: PaginatorClass | null;
-  readonly ignoreUnknownParameters: boolean | readonly string[];
-  /** True if the application has set `throttleRate`. */
-  readonly hasThrottleRate: boolean;
-  /** The secret that encrypts cursors; undefined if the application has set none. */
-  readonly secret: string | undefined;
-  readonly errorFormat: ErrorFormat;
-  readonly tagOf: TagOf;
-  /** Stores the responses of writes by `Idempotency-Key`; undefined if the application has set none. */
-  readonly idempotency?: Idempotency | undefined;
-  readonly envelope?: Envelope;
-}
 
 /** Where a view is registered: its application and its path. */
 export interface ViewContext {
@@ -78,8 +54,6 @@ export interface ViewDefinition {
   readonly overrides?: ViewOverrides;
   /** Undefined if the view has no entity. */
   readonly lists?: ListDefinition;
-  /** The conditions of requests on one record; undefined if the view sends no `ETag`. */
-  readonly preconditions?: Preconditions | undefined;
   /** How the view's built-in operations write to the database. */
   readonly writes?: WritePlan;
   /** Lists why a write operation may need a transaction. Empty if it writes by one statement. */
@@ -93,8 +67,6 @@ export interface ViewDefinition {
   readonly input?: ViewInput | undefined;
   /** What the features of the view add to it; undefined if it has no entity. */
   readonly features?: ViewFeatures;
-  /** The soft deletion of records; undefined without the option `softDelete`. */
-  readonly softDelete?: SoftDelete | undefined;
   /**
    * Finds the views that the declarations refer to, after all are registered. Throws ImproperlyConfigured for a view
    * that is not registered.

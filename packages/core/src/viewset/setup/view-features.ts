@@ -12,6 +12,8 @@ import type { ShownRecords } from '../visible/shown-records.ts';
 import { checkNotifies, type ListenersByOperation } from '../writes/write-listener.ts';
 import type { Action } from './action.ts';
 import type { DeclaredRoute, OperationHandler } from './declared-route.ts';
+import type { DeletionMark } from '../visible/deletion-mark.ts';
+import type { WriteCondition } from '../writes/write-condition.ts';
 import type { WriteRecorder } from '../writes/write-recorder.ts';
 import type { FeatureParts, FeatureView, ListRepresentation } from './feature.ts';
 
@@ -27,6 +29,12 @@ export class ViewFeatures {
   readonly listeners: ListenersByOperation;
   /** Makes the recorder of some work of a request. Undefined if no feature records writes. */
   readonly recorder: { readonly option: string; of(request: FastifyRequest): WriteRecorder } | undefined;
+  /** Undefined if deleted records leave the database. */
+  readonly deletion: DeletionMark | undefined;
+  /** Handles requests that write several records; undefined if the view accepts none. */
+  readonly several: FeatureParts['several'];
+  /** Compares the record that a request writes; undefined if there are no such conditions. */
+  readonly writeCondition: WriteCondition | undefined;
   /** True if a feature leaves out records. */
   readonly narrows: boolean;
   readonly #name: string;
@@ -52,7 +60,10 @@ export class ViewFeatures {
         return listener === undefined ? [] : [{ option, listener }];
       }),
     );
-    this.recorder = recorderOf(name, features);
+    this.recorder = onlyOne(name, features, 'recorder', 'record writes', (of, option) => ({ option, of }));
+    this.several = onlyOne(name, features, 'several', 'write several records', (handlers) => handlers);
+    this.writeCondition = onlyOne(name, features, 'writeCondition', 'compare the records to write', (each) => each);
+    this.deletion = onlyOne(name, features, 'deletion', 'delete records by a mark', (mark) => mark);
     this.narrows = features.some(({ narrow }) => narrow !== undefined);
     this.#representations = features.flatMap(({ representations }) => representations ?? []);
     for (const feature of features) checkWrites(view, feature);
@@ -91,6 +102,11 @@ export class ViewFeatures {
   /** Returns the query parameters that features add to an operation. */
   parametersOf(operation: OutputOperation): readonly ParameterDeclaration[] {
     return this.#features.flatMap(({ parameters }) => parameters?.[operation] ?? []);
+  }
+
+  /** Changes how a route is declared, feature by feature. */
+  extend(declared: DeclaredRoute): DeclaredRoute {
+    return this.#features.reduce((route, { extend }) => extend?.(route) ?? route, declared);
   }
 
   /** Returns the further routes of the view. */
@@ -157,11 +173,22 @@ function actionsOf(name: string, features: readonly ResolvedFeature[]): Readonly
   return actions;
 }
 
-function recorderOf(name: string, features: readonly ResolvedFeature[]): ViewFeatures['recorder'] {
-  const [first, second] = features.filter(({ recorder }) => recorder !== undefined);
+/**
+ * Returns the part that only one feature of a view may have.
+ *
+ * @throws ImproperlyConfigured if two features have it
+ */
+function onlyOne<Part extends 'recorder' | 'deletion' | 'several' | 'writeCondition', Result>(
+  name: string,
+  features: readonly ResolvedFeature[],
+  part: Part,
+  both: string,
+  make: (value: NonNullable<ResolvedFeature[Part]>, option: string) => Result,
+): Result | undefined {
+  const [first, second] = features.filter((feature) => feature[part] !== undefined);
   if (first === undefined) return undefined;
-  if (second === undefined) return { option: first.option, of: first.recorder! };
+  if (second === undefined) return make(first[part]!, first.option);
   throw new ImproperlyConfigured(
-    `${name}: the options "${first.option}" and "${second.option}" both record writes; leave one of them out`,
+    `${name}: the options "${first.option}" and "${second.option}" both ${both}; leave one of them out`,
   );
 }

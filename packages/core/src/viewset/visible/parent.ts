@@ -7,6 +7,7 @@ import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { PathKey } from './refused-values.ts';
+import type { DeletionMark } from './deletion-mark.ts';
 import type { RecordKey } from './record-key.ts';
 import type { ParentProof } from '../request/operation.ts';
 
@@ -17,8 +18,8 @@ export interface ParentDefinition {
   readonly key: RecordKey;
   /** The parent of this view. */
   readonly nesting: { readonly parent: Parent } | undefined;
-  /** Whether a feature of the view leaves out records. */
-  readonly features: { readonly narrows: boolean };
+  /** What the features of the view add: whether they leave out records, and how they delete them. */
+  readonly features: { readonly narrows: boolean; readonly deletion: DeletionMark | undefined };
 }
 
 /** A request for records of another view, and the grant of that view's permissions. */

@@ -13,7 +13,6 @@ import { simulateRequest } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
 import { SharedLookUps } from '../request/shared-look-ups.ts';
 import type { ParentDefinition, ShownRequest } from './parent.ts';
-import type { SoftDelete } from './soft-delete.ts';
 import type { VisibleRecords } from './visible-records.ts';
 
 /** The key of the property that gives others access to a view's records. */
@@ -34,8 +33,6 @@ export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
   readonly permissions: { readonly showing: readonly Permission[] };
   readonly answers: Answers;
-  /** How the view soft-deletes records; undefined if it deletes them for good. */
-  readonly softDelete: SoftDelete | undefined;
   /** The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The routes that serve the record's files. */

@@ -126,7 +126,7 @@ export class InputResolution {
   }
 
   /** Throws the faults that the schemas found in a request's input, if any, together with faults of its references. */
-  async refuseFaults(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
+  async throwBodyErrors(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
     const input = inputOf(request);
     const faults = faultsIn(input);
     if (faults.length === 0) return;

@@ -1,15 +1,14 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, thenOrCatch, whenReady } from '../../awaitable.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
-import { type Backend, NotStored } from '../../backends/backend.ts';
-import { HttpError, orNotFound } from '../../errors.ts';
+import { NotStored } from '../../backends/backend.ts';
+import { HttpError } from '../../errors.ts';
 import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
-import type { Condition } from '../../language/condition.ts';
-import { type Keyed, type Projection, withKey } from '../../language/projection.ts';
+import { type Keyed, withKey } from '../../language/projection.ts';
+import { assignValues } from '../../mikro/assign-values.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
-import { backendOf } from '../../query/backend-of.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import {
   assignInput,
@@ -20,8 +19,7 @@ import {
 } from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
-import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
-import type { ConditionalWrites } from './conditional-writes.ts';
+import { type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
 import { makeRoom } from './exchanged-values.ts';
 import { noteRefusal, type Written } from './conflicts.ts';
 import { OPERATION, type InputOperation, type WriteOperation } from '../request/operation.ts';
@@ -30,155 +28,32 @@ import { inputOf, stateOf } from '../request/request-state.ts';
 import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction, isCommitError } from './transaction.ts';
 import type { VisibleRecords } from '../visible/visible-records.ts';
-import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
 
-/** The hooks of a view that write records. */
-export interface WriteHooks<Entity extends object> {
-  getObject(request: FastifyRequest): Promise<Entity>;
-  performCreate(request: FastifyRequest, data: object, extra?: object): Promise<Entity>;
-  performUpdate(request: FastifyRequest, entity: Entity, data: object, extra?: object): Promise<Entity>;
-  performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
-}
-
-/** The write of an existing record. */
-interface RecordWrite extends Write {
-  readonly condition: Condition;
-}
-
-/** How an operation writes the record of a path: by one statement, or as an entity. */
-interface WriteStrategy<Entity, Result> {
-  readonly operation: 'update' | 'destroy';
-  /** The fields to write, with their values. */
-  readonly data: object;
-  readonly answer: Answer | undefined;
-  /** Writes by one statement. Undefined if no record matches the condition. */
-  readonly statement: (backend: Backend, condition: Condition) => Awaitable<Result | undefined>;
-  /** Writes the entity within a transaction. */
-  readonly work: (entity: Entity) => Promise<Result>;
-}
-
-/** Writes the records of a view, either by one statement or by the unit of work. */
-export class RecordWrites<Entity extends object, Output extends object> {
-  readonly #view: WriteHooks<Entity>;
+/** The steps that the writes of a view share. */
+export class RecordWrites<Entity extends object> {
   readonly #entity: EntityName<Entity>;
   readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
-  readonly #conditions: ConditionalWrites<Entity>;
-  /** A projection for writes that only need to know whether a record exists. */
-  readonly #isFound: Projection<true>;
 
-  constructor(
-    view: WriteHooks<Entity>,
-    entity: EntityName<Entity>,
-    definition: WritingDefinition,
-    records: VisibleRecords<Entity>,
-    conditions: ConditionalWrites<Entity>,
-  ) {
-    this.#view = view;
+  constructor(entity: EntityName<Entity>, definition: WritingDefinition, records: VisibleRecords<Entity>) {
     this.#entity = entity;
     this.#definition = definition;
     this.#records = records;
-    this.#conditions = conditions;
-    this.#isFound = { paths: [definition.pk], readRow: () => true, readEntity: () => true, populate: [] };
   }
 
-  /** Stores a new record. Returns it with its key in paths. */
-  create(request: FastifyRequest, answer: AnswerOf<Output>): Awaitable<Keyed<Output>> {
-    const { meta, nesting } = this.#definition;
-    const body = inputOf(request).bodies[0]!;
-    const { data } = body;
-    const em = request.reader;
-    const write: Write = {
-      em,
-      grant: stateOf(request).grant,
-      condition: undefined,
-      filters: undefined,
-      data,
-      answer,
-    };
-    if (this.#definition.writes.isOneStatement('create', write)) {
-      const { keyed: projection } = answer;
-      return this.#guard(request, () => backendOf(em).insert({ em, meta, request, projection, data }));
-    }
-    return this.inTransaction(request, async () => {
-      const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
-      const placed = parent === undefined ? data : { ...data, ...parent };
-      const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
-      const [entity] = await this.writeAndNotify(request, 'create', [], async () => [
-        await this.#view.performCreate(request, resolved!.data, resolved!.extra),
-      ]);
-      return this.#readStored(request, answer, entity!);
-    });
-  }
-
-  /** Changes the record of the path, and returns it. */
-  update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Awaitable<Output> {
-    const { meta, pk, resolution } = this.#definition;
-    const body = inputOf(request).bodies[0]!;
-    const data = withoutKey(body.data as Record<string, unknown>, pk.property.name);
-    const { reader: em } = request;
-    const { records: projection } = answer;
-    return this.#writeOne(request, reply, {
-      operation: 'update',
-      data,
-      answer,
-      statement: (backend, condition) => backend.update({ em, meta, request, projection, data, condition }),
-      work: async (entity) => {
-        const [resolved] = await resolution.resolve(request, 'update', [{ body, data, entity }]);
-        const [changed] = await this.writeAndNotify(request, 'update', [entity], async () => [
-          await this.#view.performUpdate(request, entity, resolved!.data, resolved!.extra),
-        ]);
-        return (await this.#readStored(request, answer, changed!)).record;
-      },
-    });
-  }
-
-  /** Deletes the record of the path. */
-  async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { meta, softDelete } = this.#definition;
-    const { reader: em } = request;
-    await this.#writeOne(request, reply, {
-      operation: 'destroy',
-      data: {},
-      answer: undefined,
-      statement: async (backend, condition) => {
-        if (softDelete === undefined) return (await backend.remove({ em, meta, request, condition })) || undefined;
-        return backend.update({ em, meta, request, condition, data: softDelete.deletion(), projection: this.#isFound });
-      },
-      work: async (entity) => {
-        await this.writeAndNotify(request, 'destroy', [entity], async () => {
-          await this.#view.performDestroy(request, entity);
-          return [entity];
-        });
-        return true;
-      },
-    });
-  }
-
-  /** Restores the deleted record of the path, and returns it. */
-  async restore(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
-    const entity = await this.#view.getObject(request);
-    await this.writeAndNotify(request, 'update', [entity], async () => {
-      this.#definition.softDelete?.unmark(request.em, entity);
-      await this.flush(request);
-      return [entity];
-    });
-    return (await this.#readStored(request, answer, entity)).record;
-  }
-
-  /** Marks a record for the next flush to delete, or marks it as deleted if the view has `softDelete`. */
+  /** Marks a record for the next flush to delete, or to mark as deleted if a feature of the view does so. */
   remove({ em }: FastifyRequest, entity: Entity): void {
-    const { softDelete } = this.#definition;
-    if (softDelete === undefined) removeEntity(em, entity);
-    else softDelete.mark(em, entity);
+    const { deletion } = this.#definition.features;
+    if (deletion === undefined) removeEntity(em, entity);
+    else assignValues(em, entity, deletion.values());
   }
 
   /** Makes the entity of a new record. The next flush stores it. */
   async make(request: FastifyRequest, data: object): Promise<Entity> {
     const fields = this.#fieldsOf(request, 'create');
     this.#checkKey(data);
-    return await this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
+    return await this.guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
@@ -187,9 +62,9 @@ export class RecordWrites<Entity extends object, Output extends object> {
     this.#checkKey(data);
     // An action may update a record by POST.
     const { em } = request;
-    await this.#guard(request, () => deleteLeftOut(em, entity, data, fields), false);
+    await this.guard(request, () => deleteLeftOut(em, entity, data, fields), false);
     await this.exchanging(request, changesIn(entity, data, fields), async () => {
-      await this.#guard(request, () => assignInput(em, entity, data, fields), false);
+      await this.guard(request, () => assignInput(em, entity, data, fields), false);
     });
   }
 
@@ -221,29 +96,33 @@ export class RecordWrites<Entity extends object, Output extends object> {
     changes: readonly EntityChange[],
     write: () => Promise<void>,
   ): Promise<void> {
-    const correct = await this.#guard(request, () => makeRoom(request, changes), false);
+    const correct = await this.guard(request, () => makeRoom(request, changes), false);
     await write();
-    await this.#guard(request, correct, false);
+    await this.guard(request, correct, false);
   }
 
   /** Flushes the changes of the view's own records. */
   async flush(request: FastifyRequest): Promise<void> {
-    await this.#guard(request, () => request.em.flush());
+    await this.guard(request, () => request.em.flush());
   }
 
-  /** Waits for a lookup of records. If it fails with an HttpError, faults of the body take precedence. */
-  async faultsFirst<Found>(request: FastifyRequest, operation: WriteOperation, found: Promise<Found>): Promise<Found> {
+  /** Waits for a lookup of records. If it fails with an HttpError, errors of the body take precedence. */
+  async bodyErrorsFirst<Found>(
+    request: FastifyRequest,
+    operation: WriteOperation,
+    found: Promise<Found>,
+  ): Promise<Found> {
     try {
       return await found;
     } catch (error) {
       const hasBody = error instanceof HttpError && operation !== 'destroy';
-      if (hasBody) await this.#definition.resolution.refuseFaults(request, operation);
+      if (hasBody) await this.#definition.resolution.throwBodyErrors(request, operation);
       throw error;
     }
   }
 
   /** Reads records as stored in the database, by one statement, in the order of their entities. */
-  async readAllStored(
+  async readAllStored<Output extends object>(
     request: FastifyRequest,
     answer: AnswerOf<Output>,
     entities: readonly Entity[],
@@ -331,64 +210,14 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   /**
-   * Writes the record of the path, synchronously if the driver is synchronous. With a condition of the request, the
-   * record is compared first, which refuses most outdated tags without a lock. Then it is locked, compared again and
-   * written.
-   */
-  #writeOne<Result>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    strategy: WriteStrategy<Entity, Result>,
-  ): Awaitable<Result> {
-    if (this.#conditions.appliesTo(request)) return this.#writeCompared(request, reply, strategy);
-    const write = this.#writeOf(request, strategy);
-    if (this.#definition.writes.isOneStatement(strategy.operation, write)) {
-      return whenReady(this.#runStatement(request, strategy, write), orNotFound);
-    }
-    return this.#writeEntity(request, strategy, () => this.#view.getObject(request));
-  }
-
-  async #writeCompared<Result>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    strategy: WriteStrategy<Entity, Result>,
-  ): Promise<Result> {
-    await this.faultsFirst(request, strategy.operation, this.#conditions.compare(request, reply));
-    return this.#writeEntity(request, strategy, async () => {
-      await this.#conditions.lock(request);
-      const entity = await this.#view.getObject(request);
-      await this.#conditions.check(request, reply);
-      return entity;
-    });
-  }
-
-  #runStatement<Result>(
-    request: FastifyRequest,
-    { statement }: WriteStrategy<Entity, Result>,
-    { em, condition }: RecordWrite,
-  ): Awaitable<Result | undefined> {
-    return this.#guard(request, () => statement(backendOf(em), condition));
-  }
-
-  #writeOf(request: FastifyRequest, { data, answer }: WriteStrategy<Entity, unknown>): RecordWrite {
-    const { condition, filters } = this.#records.forKey(request);
-    return { em: request.reader, grant: stateOf(request).grant, condition, filters, data, answer };
-  }
-
-  /** @param find finds the record, and locks it */
-  #writeEntity<Result>(
-    request: FastifyRequest,
-    { operation, work }: WriteStrategy<Entity, Result>,
-    find: () => Promise<Entity>,
-  ): Promise<Result> {
-    return this.inTransaction(request, async () => work(await this.faultsFirst(request, operation, find())));
-  }
-
-  /**
    * Reads a record as stored in the database, because defaults, rounding and triggers are not predictable. Throws if
    * the record has left the scope of the user who wrote it, which rolls the write back.
    */
-  async #readStored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
+  async readStored<Output extends object>(
+    request: FastifyRequest,
+    answer: AnswerOf<Output>,
+    entity: Entity,
+  ): Promise<Keyed<Output>> {
     const { pk, key } = this.#definition;
     const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'exact', this.#keyOf(entity))), answer);
     const record = await stored.first(answer.keyed);
@@ -401,7 +230,11 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * Returns a record that can no longer be read because a filter hides it. Throws if the request has a scope, because
    * the write has taken the record out of it.
    */
-  #readHidden(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Output> {
+  #readHidden<Output extends object>(
+    request: FastifyRequest,
+    answer: AnswerOf<Output>,
+    entity: Entity,
+  ): Promise<Output> {
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
     return recordOf(request, answer, entity);
   }
@@ -431,19 +264,17 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * Runs a statement that writes the view's own records. If the database rejects a value of the body, the error is kept
    * for the response.
    */
-  #guard<Result>(
+  async guard<Result>(
     request: FastifyRequest,
     work: () => Awaitable<Result>,
     isNew = request.method === 'POST',
-  ): Awaitable<Result> {
-    return thenOrCatch<Result, Result>(
-      work,
-      (written) => written,
-      (error) => {
-        noteRefusal(request, error, () => this.#written(request, isNew));
-        throw error;
-      },
-    );
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      noteRefusal(request, error, () => this.#written(request, isNew));
+      throw error;
+    }
   }
 
   #written(request: FastifyRequest, isNew: boolean): Written {
@@ -484,11 +315,4 @@ export class RecordWrites<Entity extends object, Output extends object> {
     const { pk: named, object } = stateOf(request);
     return { field, value: path === '' ? (named ?? object?.entity[field as never]) : values[field] };
   }
-}
-
-/** The primary key is set when a record is created, and never changes. */
-function withoutKey(data: Readonly<Record<string, unknown>>, key: string): object {
-  if (!Object.hasOwn(data, key)) return data;
-  const { [key]: _key, ...others } = data;
-  return others;
 }

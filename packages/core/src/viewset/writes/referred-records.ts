@@ -41,7 +41,8 @@ export class ReferredRecords {
   readonly #limits = new Map<Reference, Limits>();
   readonly #references: readonly Reference[];
   /**
-   * The conditions that no view has marked a record as deleted, for references to entities of a view with `softDelete`.
+   * The conditions that no view has marked a record as deleted, for references to entities of a view that deletes by
+   * a mark.
    */
   readonly #alive = new Map<Reference, Condition>();
 
@@ -82,8 +83,8 @@ export class ReferredRecords {
   findViews(registered: readonly ShownRecords[]): void {
     for (const reference of this.#references) {
       const { target } = reference;
-      const conditions = registered.flatMap(({ definition: { meta, softDelete } }) =>
-        softDelete !== undefined && meta.root === target.root ? [softDelete.isAliveIn(target)] : [],
+      const conditions = registered.flatMap(({ definition: { meta, features } }) =>
+        features.deletion !== undefined && meta.root === target.root ? [features.deletion.withoutMark(target)] : [],
       );
       if (conditions.length > 0) this.#alive.set(reference, and(...conditions));
     }

@@ -21,7 +21,6 @@ import type { ViewOverrides } from '../request/view-overrides.ts';
 import { isPlainColumn } from '../answers/plain-column.ts';
 import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from '../request/operation.ts';
-import type { SoftDelete } from '../visible/soft-delete.ts';
 import type { ListenersByOperation } from './write-listener.ts';
 
 /** The write of one record in a request. */
@@ -62,16 +61,16 @@ export interface WritingView {
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly key: { readonly column: FieldPath };
-  readonly softDelete: SoftDelete | undefined;
   readonly overrides: ViewOverrides;
   readonly permissions: { of(operation: WriteOperation): readonly Permission[] };
   readonly nesting: { readonly relation: string } | undefined;
   readonly input: ViewInput | undefined;
   readonly answers: Answers;
-  readonly preconditions: object | undefined;
   readonly features: {
     readonly recorder: { readonly option: string } | undefined;
     readonly listeners: ListenersByOperation;
+    readonly deletion: object | undefined;
+    readonly writeCondition: { readonly reason: string | undefined } | undefined;
   };
 }
 
@@ -93,7 +92,7 @@ export const everyWrite: Applies = () => true;
  * of an ORM without transactions and the decision for each request all use this list.
  */
 export function writeReasons(operation: WriteOperation, view: WritingView, state: WriteState): readonly WriteReason[] {
-  const { name, orm, meta, permissions } = view;
+  const { orm, meta, permissions } = view;
   const { className, tableName } = meta;
   const reasons: WriteReason[] = [];
   const add = (kind: WriteReason['kind'], applies: Applies, ...texts: readonly string[]): void => {
@@ -113,7 +112,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   }
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
   add('always', ({ em }) => !isUnfiltered(em, meta), filtered);
-  const marks = operation === 'destroy' && view.softDelete !== undefined;
+  const marks = operation === 'destroy' && view.features.deletion !== undefined;
   add('always', () => state.hasSubscriber(marks ? 'update' : operation), `a subscriber is notified of ${className}`);
   if (operation === 'destroy' && !marks) {
     add('needsTransaction', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
@@ -121,9 +120,8 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   add('always', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const unknownTriggers = `it is not known yet if the table "${tableName}" has triggers`;
   add('untilKnown', () => state.hasTriggers === undefined, unknownTriggers);
-  if (operation !== 'create' && view.preconditions !== undefined) {
-    add('declared', withoutConditions, `${name} has ETags, so that requests may have an If-Match`);
-  }
+  const conditional = operation === 'create' ? undefined : view.features.writeCondition?.reason;
+  if (conditional !== undefined) add('declared', withoutConditions, conditional);
   const question = operation === 'create' ? HIDES_RECORDS : CHECKS_RECORDS;
   const checking = permissions
     .of(operation)

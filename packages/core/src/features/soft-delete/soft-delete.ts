@@ -9,7 +9,8 @@ import { type Condition, not } from '../../language/condition.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
 import { checkOptions, LIST, prefixErrors, type OptionRule, TEXT, wrongOption } from '../../options.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import { isPlainColumn } from '../answers/plain-column.ts';
+import { isPlainColumn } from '../../viewset/answers/plain-column.ts';
+import type { DeletionMark } from '../../viewset/visible/deletion-mark.ts';
 
 /** The name of every nullable point in time of an entity. */
 export type DeletedAtName<Entity> = {
@@ -55,7 +56,7 @@ interface DeletingView {
 }
 
 /** Deletes records by a mark: a property holds the time of the deletion, or NULL. */
-export class SoftDelete {
+export class SoftDelete implements DeletionMark {
   readonly column: FieldPath;
   /** The permissions to see deleted records, in addition to the view's own; undefined: nobody sees them. */
   readonly visibleTo: readonly PermissionClass[] | undefined;
@@ -87,21 +88,12 @@ export class SoftDelete {
     return (OF_DELETED as readonly unknown[]).includes(config.viewset?.action) ? this.#isDeleted : this.#isAlive;
   }
 
-  /**
-   * Selects the records of an entity that are not deleted. The entity is the view's, or another one in the same table.
-   */
-  isAliveIn(meta: EntityMetadata): Condition {
+  withoutMark(meta: EntityMetadata): Condition {
     return compare(fieldPath(meta, this.column.property.name, '.'), 'exact', null);
   }
 
-  /** The values that mark a record as deleted. */
-  deletion(): object {
+  values(): object {
     return { [this.column.property.name]: new Date() };
-  }
-
-  /** Marks a record as deleted, in the next flush. */
-  mark(em: EntityManager, entity: object): void {
-    assignValues(em, entity, this.deletion());
   }
 
   /** Restores a record, in the next flush. */

@@ -1,4 +1,3 @@
-import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors.ts';
@@ -15,10 +14,10 @@ import { keyText } from '../../fields/primary-key.ts';
 import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
-import type { ViewOverrides } from '../request/view-overrides.ts';
-import { type InputOperation, type WriteOperation, WRITES } from '../request/operation.ts';
-import { type ReadBody, type ReadInput, validBody } from '../request/read-input.ts';
-import type { ViewInput } from './view-input.ts';
+import { type InputOperation, type WriteOperation, WRITES } from '../../viewset/request/operation.ts';
+import { type ReadBody, type ReadInput, validBody } from '../../viewset/request/read-input.ts';
+import type { FeatureView } from '../../viewset/setup/feature.ts';
+import type { ViewInput } from '../../viewset/writes/view-input.ts';
 
 /** The maximum number of records that one request can create, update or destroy. */
 export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;
@@ -32,19 +31,6 @@ const TWICE = 'names a record twice';
 /** The maximum number of records that a message names. */
 const NAMED_IN_MESSAGE = 10;
 
-/** The declarations of a view that its bulk requests depend on. */
-interface BulkDeclarations {
-  readonly name: string;
-  readonly meta: EntityMetadata;
-  readonly option: BulkOption;
-  readonly input: ViewInput | undefined;
-  /** The field that identifies a record. */
-  readonly key: FieldPath;
-  readonly operations: readonly string[];
-  readonly requiresMatch: boolean;
-  readonly overrides: ViewOverrides;
-}
-
 /** The requests of a view on several records. */
 export class Bulk {
   readonly #limits: Readonly<Partial<Record<WriteOperation, number>>>;
@@ -54,27 +40,27 @@ export class Bulk {
   readonly #keyName: string;
   readonly #field: ShapeField;
 
-  constructor({ name: view, meta, option, input, key, operations, requiresMatch, overrides }: BulkDeclarations) {
-    const owner = `${view}.bulk`;
+  constructor({ name, meta, input, key, overrides, ...view }: FeatureView, option: BulkOption) {
+    const owner = `${name}.bulk`;
     if (isRecord(option)) checkOptions(owner, option, { create: POSITIVE, update: POSITIVE, destroy: POSITIVE });
-    const offered = WRITES.filter((operation) => operations.includes(operation));
+    const offered = WRITES.filter((operation) => isOffered(operation, view));
     this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
     this.#input = input;
-    this.#key = key;
-    this.#keyName = nameOfKey(owner, key.property.name, this.#limits.update === undefined ? undefined : input);
-    this.#field = shapeField(meta, key.key);
+    this.#key = key.column;
+    this.#keyName = nameOfKey(owner, key.column.property.name, this.#limits.update === undefined ? undefined : input);
+    this.#field = shapeField(meta, key.column.key);
     const declared = Object.keys(this.#limits) as WriteOperation[];
     if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);
     const wrong = declared.find((operation) => !offered.includes(operation));
     if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
     for (const operation of declared) {
-      const passed = overrides.bypassedByBulk(operation);
+      const passed = overrides.bypassedBySeveral(operation);
       if (passed === undefined) continue;
       throw new ImproperlyConfigured(
         `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
       );
     }
-    if (requiresMatch && declared.some((operation) => operation !== 'create')) {
+    if (view.options['requireIfMatch'] === true && declared.some((operation) => operation !== 'create')) {
       throw new ImproperlyConfigured(
         `${owner}: a request about several records has no If-Match, which the view requires`,
       );
@@ -197,6 +183,14 @@ export class Bulk {
       return validBody({}, path);
     }
   }
+}
+
+/** Reports whether a view writes several records. It can only update them by PATCH. */
+function isOffered(
+  operation: WriteOperation,
+  { operations, updateMethods }: Pick<FeatureView, 'operations' | 'updateMethods'>,
+): boolean {
+  return operations.includes(operation) && (operation !== 'update' || updateMethods.includes('PATCH'));
 }
 
 /** @throws ImproperlyConfigured if the name of the key is another property's name in bodies */

@@ -1,39 +1,38 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namesAny, namesTag, type TagComparison } from '../../entity-tag.ts';
 import { PreconditionFailed, PreconditionRequired } from '../../errors.ts';
-import { answerOf } from '../answers/answer-of.ts';
-import { type Answer, recordOf } from '../request/answer.ts';
-import { forkRequest } from '../request/request-for.ts';
-import { stateOf } from '../request/request-state.ts';
-import type { WritingDefinition } from './writing-definition.ts';
-import type { VisibleRecords } from '../visible/visible-records.ts';
+import { answerOf } from '../../viewset/answers/answer-of.ts';
+import { type Answer, recordOf } from '../../viewset/request/answer.ts';
+import { forkRequest } from '../../viewset/request/request-for.ts';
+import { stateOf } from '../../viewset/request/request-state.ts';
+import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
+import type { VisibleRecords } from '../../viewset/visible/visible-records.ts';
+import type { WriteCondition } from '../../viewset/writes/write-condition.ts';
+import type { Preconditions } from './conditional-routes.ts';
 
 type Row = Readonly<Record<string, unknown>>;
-
-/** The part of a view that finds the records to tag. */
-interface TaggedView {
-  getObject(request: FastifyRequest): Promise<object>;
-  retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
-}
 
 /**
  * Checks the `If-Match` and `If-None-Match` of requests that write a record. A record's tag is computed from the
  * response of `retrieve`, or of `update` if the view has no `retrieve`. See `Answers.taggedBy`.
  */
-export class ConditionalWrites<Entity extends object> {
-  readonly #view: TaggedView;
-  readonly #definition: WritingDefinition;
-  readonly #records: VisibleRecords<Entity>;
+export class ConditionalWrites implements WriteCondition {
+  readonly #view: FeatureView;
+  readonly #preconditions: Preconditions | undefined;
 
-  constructor(view: TaggedView, definition: WritingDefinition, records: VisibleRecords<Entity>) {
+  constructor(view: FeatureView, preconditions: Preconditions | undefined) {
     this.#view = view;
-    this.#definition = definition;
-    this.#records = records;
+    this.#preconditions = preconditions;
+  }
+
+  get reason(): string | undefined {
+    if (this.#preconditions === undefined) return undefined;
+    return `${this.#view.name} has ETags, so that requests may have an If-Match`;
   }
 
   /** Reports whether a write has a condition to compare, or lacks a condition that the view requires. */
   appliesTo({ headers }: FastifyRequest): boolean {
-    const { preconditions } = this.#definition;
+    const preconditions = this.#preconditions;
     const { 'if-match': wanted, 'if-none-match': unwanted } = headers;
     if (preconditions === undefined) return isUnmet(wanted, unwanted);
     // `*` matches each record that exists, and a write of any other is a 404 by itself.
@@ -50,7 +49,7 @@ export class ConditionalWrites<Entity extends object> {
    */
   async compare(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { 'if-match': wanted } = request.headers;
-    if (this.#definition.preconditions === undefined) return this.#refuseWithoutTags(request);
+    if (this.#preconditions === undefined) return this.#refuseWithoutTags(request);
     // An outer transaction may already hold the lock.
     if (wanted === undefined || request.reader.isInTransaction()) return;
     if (!(await this.#matches(forkRequest(request), reply, wanted, 'strong'))) throw new PreconditionFailed();
@@ -67,7 +66,7 @@ export class ConditionalWrites<Entity extends object> {
    * the values that were read under the lock.
    */
   async lock(request: FastifyRequest): Promise<void> {
-    if (this.#definition.overrides.findsRecord) await this.#records.lock(request);
+    if (this.#view.overrides.findsRecord) await this.#records.lock(request);
   }
 
   /**
@@ -77,7 +76,7 @@ export class ConditionalWrites<Entity extends object> {
    */
   async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
-    if (wanted === undefined && this.#definition.preconditions?.isRequired === true) throw new PreconditionRequired();
+    if (wanted === undefined && this.#preconditions?.isRequired === true) throw new PreconditionRequired();
     if (wanted !== undefined && !(await this.#matches(request, reply, wanted, 'strong'))) {
       throw new PreconditionFailed();
     }
@@ -94,28 +93,32 @@ export class ConditionalWrites<Entity extends object> {
     comparison: TagComparison,
   ): Promise<boolean> {
     if (namesAny(header)) return true;
-    const { answers, envelope, preconditions } = this.#definition;
+    const { answers, envelope, defaults } = this.#view;
     const answer = answers.tagged(request);
-    if (answer === undefined || preconditions === undefined) return false;
+    if (answer === undefined || this.#preconditions === undefined) return false;
     // The record was loaded for another response.
     if (!answers.isOne) stateOf(request).object = undefined;
     const record = await this.#read(request, reply, answer);
     if (record === undefined) return false;
     const schema = envelope.schemaOfOne(answer.schema) as unknown as Record<string, unknown>;
     const text = reply.serializeInput(envelope.wrapOne(record), schema);
-    return namesTag(header, preconditions.tagOf(text), comparison);
+    return namesTag(header, defaults.tagOf(text), comparison);
   }
 
   /** Reads the record in the form that determines its tag. Undefined if `retrieve` returns no record. */
   async #read(request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<Row | undefined> {
-    const { answers, overrides } = this.#definition;
+    const { answers, overrides, view } = this.#view;
     const isRetrieved = answers.taggedBy === 'retrieve';
     const isMade = this.#records.seesEntity(request) || !answer.isPlain;
     if (isRetrieved && (overrides.handles.retrieve || isMade)) {
-      return answerOf((silent) => this.#view.retrieve(request, silent), reply);
+      return answerOf((silent) => view.retrieve(request, silent), reply);
     }
     if (isMade) return (await recordOf(request, answer, await this.#view.getObject(request))) as Row;
     return (await this.#records.read(request, answer, answer.records)) as Row;
+  }
+
+  get #records(): VisibleRecords<object> {
+    return this.#view.view[STEPS].records;
   }
 }
 

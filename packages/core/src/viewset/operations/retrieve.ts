@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify';
+import { type AnswerOf, recordOf } from '../request/answer.ts';
+import type { ViewParts } from './view-parts.ts';
+
+/** The hooks of a view that `retrieve` calls. */
+interface RetrieveHooks<Entity extends object> {
+  getObject(request: FastifyRequest): Promise<Entity>;
+}
+
+/** GET on a record. */
+export class RetrieveOperation<Entity extends object, Output extends object> {
+  readonly #view: RetrieveHooks<Entity>;
+  readonly #parts: ViewParts<Entity>;
+
+  constructor(view: RetrieveHooks<Entity>, parts: ViewParts<Entity>) {
+    this.#view = view;
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads the record of the path as it is sent. Only if a hook or a permission needs the entity, `getObject` finds it.
+   *
+   * @throws NotFound, Unauthorized or Forbidden
+   */
+  async run(request: FastifyRequest): Promise<Output> {
+    const { resolved, records } = this.#parts;
+    const answer = resolved.answers.of(request, 'retrieve') as AnswerOf<Output>;
+    if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
+    return recordOf(request, answer, await this.#view.getObject(request));
+  }
+}
