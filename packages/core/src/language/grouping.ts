@@ -1,6 +1,6 @@
 import type { FieldPath } from '../fields/field-path.ts';
 
-/** The periods by which points in time can be grouped, in UTC. A week begins on Monday. */
+/** The periods by which points in time can be grouped. A week begins on Monday. */
 export const PERIODS = ['day', 'week', 'month', 'year'] as const;
 /** The name of a period. */
 export type Period = (typeof PERIODS)[number];
@@ -13,6 +13,8 @@ export interface GroupKey {
    * the value itself.
    */
   readonly period: Period | undefined;
+  /** The IANA time zone whose days a period has, as `timeZoneName` returns it. Undefined: UTC. */
+  readonly zone?: string | undefined;
 }
 
 /** A total over the values of a column in a group, except NULLs. */

@@ -288,11 +288,11 @@ t.test('the types know the operations', (t) => {
     read: readShape(Shelf, ['id']),
     permissionClasses: { default: classes },
   }) {}
+  const read = readShape(Shelf, ['id']);
   // @ts-expect-error -- no operation has this name
-  const wrong = () =>
-    ModelViewSet(Shelf, { read: readShape(Shelf, ['id']), permissionClasses: { default: [], destory: [] } });
+  const wrong = () => ModelViewSet(Shelf, { read, permissionClasses: { default: [], destory: [] } });
   // @ts-expect-error -- "default" is missing
-  const missing = () => ModelViewSet(Shelf, { read: readShape(Shelf, ['id']), permissionClasses: { list: [] } });
+  const missing = () => ModelViewSet(Shelf, { read, permissionClasses: { list: [] } });
   t.ok([Typed, wrong, missing]);
   t.end();
 });

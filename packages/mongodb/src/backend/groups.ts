@@ -90,12 +90,22 @@ function orNull(expression: Document | string): Document {
   return { $ifNull: [expression, null] };
 }
 
-function keyOf({ path, period }: GroupKey, name: string): Document {
+function keyOf({ path, period, zone }: GroupKey, name: string): Document {
   const field = `$${name}`;
   if (period === undefined) return orNull(field);
-  const date = path.type.kind === 'date' ? { $dateFromString: { dateString: field, onError: null } } : field;
+  const date =
+    path.type.kind === 'date' ? atMidnight(field) : zone === undefined ? field : atMidnight(dayIn(zone, field));
   const start = { $dateTrunc: { date, unit: period, timezone: 'UTC', startOfWeek: 'monday' } };
   return orNull({ $dateToString: { date: start, format: '%Y-%m-%d' } });
+}
+
+/** The day of a time in a zone, as text. A local midnight may not exist, so the day is never one of the zone's times. */
+function dayIn(timezone: string, date: string): Document {
+  return { $dateToString: { date, timezone, format: '%Y-%m-%d' } };
+}
+
+function atMidnight(dateString: Document | string): Document {
+  return { $dateFromString: { dateString, onError: null } };
 }
 
 /** Adds whole numbers as decimals, because a sum over 64 bits would become a double. */

@@ -27,10 +27,10 @@ export function bindGrouping({ em, plan, related, condition }: SqlQuestion, grou
  * Texts are in one group only if their bytes are equal, regardless of their collation. Otherwise any of several texts
  * could be the key of the group.
  */
-function keySql(scope: SqlScope, { path, period }: GroupKey): SqlText {
+function keySql(scope: SqlScope, { path, period, zone }: GroupKey): SqlText {
   const { dialect } = scope.context.plan;
   return scope.value(path).within((sql) => {
-    if (period !== undefined) return dialect.startOf(path, sql, period);
+    if (period !== undefined) return dialect.startOf(path, sql, period, zone);
     return dialect.selected(path, dialect.toTheByte(path).replaceAll(COLUMN, sql));
   });
 }

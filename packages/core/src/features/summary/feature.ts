@@ -69,7 +69,7 @@ export const SUMMARY: Feature<AnySummary> = {
           handler: (request) =>
             view[STEPS].listed(request, (records) => {
               if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the summary');
-              return summary.of(records, parametersOf(request), answers.of(request, 'list').shape);
+              return summary.of(records, parametersOf(request), answers.of(request, 'list').shape, request);
             }),
           proof: 'none',
         },

@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { PathOf, PathValue } from '../../fields/field-name.ts';
+import { nearestTimeZone, timeZoneName } from '../../fields/time-zone.ts';
 import { isPlainRecord } from '../../json.ts';
 import type { Period } from '../../language/grouping.ts';
 import type { WireValue } from '../../shapes/wire-value.ts';
-import { checkOptions, describe, type OptionRule, POSITIVE, TEXTS, wrongOption } from '../../options.ts';
+import { checkOptions, describe, type OptionRule, POSITIVE, TEXT, TEXTS, wrongOption } from '../../options.ts';
 
 /** The aggregates that a summary can compute of a field. */
 export const AGGREGATES = ['sum', 'avg', 'min', 'max'] as const;
@@ -41,14 +43,19 @@ type AggregateOf<Value> = [Value] extends [string | number | bigint]
 /** The declaration of `GET …/summary`: everything that clients may request. */
 export interface SummaryOption<Entity> {
   /**
-   * The fields that can group records, `customer.country`. For a point in time, add the period in UTC:
-   * `created_at:month`. Default: none, all records are one group.
+   * The fields that can group records, `customer.country`. For a point in time, add the period: `created_at:month`.
+   * Default: none, all records are one group.
    */
   readonly group?: readonly (SummaryPath<Entity> | `${TimePath<Entity>}:${Period}`)[];
   /** The aggregates of each field in a group: `{ total: ['sum', 'avg'] }`. Default: only the number of records. */
   readonly values?: { readonly [Path in SummaryPath<Entity>]?: readonly AggregateOf<PathValue<Entity, Path, '.'>>[] };
   /** The most groups in a response. More give 400. Default: 1000. */
   readonly maxGroups?: number;
+  /**
+   * The time zone in which days, weeks, months and years begin, by its IANA name: `Europe/Berlin`. A function returns
+   * the zone of a request; a wrong name is 500. It has no effect on a `p.date()`, which is a local day. Default: UTC.
+   */
+  readonly timeZone?: string | ((request: FastifyRequest) => string);
 }
 
 /** The declarations of any summary. */
@@ -56,6 +63,7 @@ export interface AnySummary {
   readonly group?: readonly string[];
   readonly values?: Readonly<Record<string, readonly Aggregate[]>>;
   readonly maxGroups?: number;
+  readonly timeZone?: string | ((request: FastifyRequest) => string);
 }
 
 /** The summary in the types of clients: values by their request names. Never if the view has none. */
@@ -81,19 +89,25 @@ type SummaryValues<Entity, Values, Name> = {
   > | null;
 };
 
-export const SUMMARY_RULE: OptionRule = ['an object of "group", "values" and "maxGroups"', isPlainRecord];
+export const SUMMARY_RULE: OptionRule = ['an object of "group", "values", "maxGroups" and "timeZone"', isPlainRecord];
 
 const RULES: Readonly<Record<keyof AnySummary, OptionRule>> = {
   group: TEXTS,
   values: [`lists of ${AGGREGATES.join(', ')} by field`, isPlainRecord],
   maxGroups: POSITIVE,
+  timeZone: ['the IANA name of a time zone, such as "Europe/Berlin", or a function of the request', isTextOrFunction],
 };
+
+function isTextOrFunction(value: unknown): boolean {
+  return typeof value === 'function' || TEXT[1](value);
+}
 
 /** @throws ImproperlyConfigured for an unknown name, a wrong value, and a duplicate field or aggregate */
 export function checkSummary(view: string, option: AnySummary): void {
   const owner = `${view}.summary`;
   checkOptions(owner, option, RULES);
-  const { group = [], values = {} } = option;
+  const { group = [], values = {}, timeZone } = option;
+  if (typeof timeZone === 'string') resolveZone(`${owner}: option "timeZone"`, timeZone);
   checkTwice(owner, 'group', group);
   for (const [field, aggregates] of Object.entries<readonly unknown[]>(values)) {
     const name = `values.${field}`;
@@ -106,6 +120,17 @@ export function checkSummary(view: string, option: AnySummary): void {
     }
     checkTwice(owner, name, aggregates);
   }
+}
+
+/** @throws ImproperlyConfigured for a name of no time zone */
+export function resolveZone(owner: string, given: unknown): string {
+  const name = timeZoneName(given);
+  if (name !== undefined) return name;
+  const meant = typeof given === 'string' ? nearestTimeZone(given) : undefined;
+  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+  throw new ImproperlyConfigured(
+    `${owner} must be the IANA name of a time zone, such as "Europe/Berlin", got ${describe(given)}${hint}`,
+  );
 }
 
 function checkTwice(owner: string, name: string, list: readonly unknown[]): void {

@@ -1,4 +1,5 @@
 import type { EntityMetadata, Platform } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
@@ -11,7 +12,7 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import { type IsShown, shownByAll } from '../../shapes/read/shown-paths.ts';
 import { averageOf, groupField, type SummaryField, valueField } from './summary-field.ts';
-import { type Aggregate, AGGREGATES, type AnySummary, checkSummary } from './summary-option.ts';
+import { type Aggregate, AGGREGATES, type AnySummary, checkSummary, resolveZone } from './summary-option.ts';
 
 /** The parts of a view that its summary uses. */
 interface SummarizedView {
@@ -45,6 +46,8 @@ export class Summary {
   readonly #groups: Fields;
   readonly #values: ReadonlyMap<Aggregate, Fields>;
   readonly #maxGroups: number;
+  /** The time zone of days, or how a request gets one. */
+  readonly #zone: string | ((request: FastifyRequest) => string);
   readonly #shownBy = new WeakMap<ReadShape<object, object>, IsShown>();
 
   /**
@@ -54,10 +57,16 @@ export class Summary {
   constructor(view: SummarizedView) {
     const { name, option, meta, platform } = view;
     checkSummary(name, option);
-    const { group = [], values = {}, maxGroups = MAX_GROUPS } = option;
+    const { group = [], values = {}, maxGroups = MAX_GROUPS, timeZone = 'UTC' } = option;
     this.#view = view;
     this.#maxGroups = maxGroups;
+    this.#zone = typeof timeZone === 'string' ? resolveZone(name, timeZone) : timeZone;
     this.#groups = byName(group, (field) => this.#resolve('group', field, () => groupField(meta, platform, field)));
+    if (option.timeZone !== undefined && ![...this.#groups.values()].some(hasZone)) {
+      throw new ImproperlyConfigured(
+        `${name}.summary: option "timeZone" has no effect, because no group is a time with a period`,
+      );
+    }
     const parameters = AGGREGATES.map((aggregate) => {
       const fields = Object.keys(values).filter((field) => values[field]!.includes(aggregate));
       const make = (field: string): SummaryField =>
@@ -76,7 +85,9 @@ export class Summary {
   /** The parameters of a request, besides those that narrow lists. */
   get querystring(): TSchema {
     const parameters = [...this.#parameters].map(([parameter, names]) => {
-      const facts = { description: WORDS[parameter]!, maxItems: names.length, uniqueItems: true };
+      const zone = typeof this.#zone === 'string' ? this.#zone : 'the time zone of the user';
+      const description = parameter === 'group' ? `${WORDS[parameter]!} ${zone}` : WORDS[parameter]!;
+      const facts = { description, maxItems: names.length, uniqueItems: true };
       return [parameter, Type.Optional(Type.Array(Type.Enum([...names]), facts))];
     });
     return Type.Object(Object.fromEntries(parameters) as Record<string, TSchema>);
@@ -102,16 +113,22 @@ export class Summary {
    * Reads the groups of records.
    *
    * @param shape the read shape that a list would have
+   * @param request the request whose time zone the days have
    * @throws InvalidUsage for a field that the shape does not show, and for too many groups
    */
   async of<Entity extends object>(
     records: QuerySet<Entity>,
     parameters: QueryParameters,
     shape: ReadShape<object, object>,
+    request: FastifyRequest,
   ): Promise<{ readonly results: readonly Row[] }> {
     const query = this.#read(parameters, this.#shown(shape));
     const { totals, placeOf } = totalsOf(query);
-    const found = await records.groups({ keys: query.group, totals, limit: this.#maxGroups + 1 });
+    const found = await records.groups({
+      keys: this.#inZone(query.group, request),
+      totals,
+      limit: this.#maxGroups + 1,
+    });
     if (found.length > this.#maxGroups) {
       throw invalidParameter('group', `makes more than ${this.#maxGroups} groups; narrow the records by filters`);
     }
@@ -123,6 +140,16 @@ export class Summary {
     }));
     written.sort(byKeys(query.group));
     return { results: written.map((group) => rowOf(query, group, placeOf)) };
+  }
+
+  /** Adds the time zone of a request to the keys that have days of a zone. */
+  #inZone(fields: readonly SummaryField[], request: FastifyRequest): readonly SummaryField[] {
+    if (!fields.some(hasZone)) return fields;
+    const zone =
+      typeof this.#zone === 'string'
+        ? this.#zone
+        : resolveZone(`${this.#view.name}.summary.timeZone()`, this.#zone(request));
+    return zone === 'UTC' ? fields : fields.map((field) => (hasZone(field) ? { ...field, zone } : field));
   }
 
   get #parameters(): ReadonlyMap<string, readonly string[]> {
@@ -161,12 +188,17 @@ export class Summary {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  group: 'Group records by these fields, each once. Days, weeks, months and years are in UTC',
+  group: 'Group records by these fields, each once. Days, weeks, months and years are in',
   sum: 'Sums of these fields, each once',
   avg: 'Averages of these fields, each once',
   min: 'Least values of these fields, each once',
   max: 'Greatest values of these fields, each once',
 };
+
+/** Reports whether the groups of a field depend on the time zone. A date is a local day already. */
+function hasZone({ path, period }: SummaryField): boolean {
+  return period !== undefined && path.type.kind === 'datetime';
+}
 
 function byName(names: readonly string[], make: (name: string) => SummaryField): Fields {
   return new Map(names.map((name) => [name, make(name)]));

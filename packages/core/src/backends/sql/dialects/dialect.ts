@@ -148,8 +148,12 @@ export abstract class Dialect {
   abstract selected(path: FieldPath, sql: string): string;
   /** Returns a key of an order, with NULLs as in `OrderKey`. */
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
-  /** Returns the first day of the period in UTC that contains a point in time, as text. */
-  abstract startOf(path: FieldPath, sql: string, period: Period): string;
+  /**
+   * Returns the first day of the period that contains a point in time, as text.
+   *
+   * @param zone the time zone of the days; undefined: UTC
+   */
+  abstract startOf(path: FieldPath, sql: string, period: Period, zone?: string): string;
   abstract sum(path: FieldPath, sql: string): string;
   /** Reads a value of `sum`, not null, in the form of `Group`. */
   abstract readSum(path: FieldPath, raw: unknown): string | number;

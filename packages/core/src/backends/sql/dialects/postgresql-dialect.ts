@@ -71,8 +71,10 @@ export class PostgreSqlDialect extends Dialect {
     return releaseLostConnections(orm);
   }
 
-  startOf(path: FieldPath, sql: string, period: Period): string {
-    return `date_trunc('${period}', ${this.#inUtc(path, sql)})::date::text`;
+  startOf(path: FieldPath, sql: string, period: Period, zone?: string): string {
+    const utc = this.#inUtc(path, sql);
+    const local = zone === undefined ? utc : `${utc} at time zone 'UTC' at time zone '${zone}'`;
+    return `date_trunc('${period}', ${local})::date::text`;
   }
 
   /** PostgreSQL's sum of `real` is a `real`, with six digits. */

@@ -4,6 +4,7 @@ import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import { type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
 import type { Period } from '../../../language/grouping.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -65,7 +66,11 @@ export class SqliteDialect extends Dialect {
     return runSqlite(em, purpose, this.makeReader, work);
   }
 
-  startOf(path: FieldPath, sql: string, period: Period): string {
+  startOf(path: FieldPath, sql: string, period: Period, zone?: string): string {
+    if (zone !== undefined) {
+      const local = `(t + ${offsetSql(offsetChanges(zone))}) / 1000.0, 'unixepoch'`;
+      return `(select strftime('%Y-%m-%d', ${local}${START_OF[period]}) from (select ${sql} as t))`;
+    }
     const time = path.type.kind === 'date' ? sql : `${sql} / 1000.0, 'unixepoch'`;
     return `strftime('%Y-%m-%d', ${time}${START_OF[period]})`;
   }
@@ -176,6 +181,14 @@ const BILLION = 1_000_000_000n;
  */
 function digitsOf({ type: { kind, scale = 6 } }: FieldPath): number {
   return kind === 'decimal' ? scale : 0;
+}
+
+/** SQLite has no time zones. So a balanced tree of comparisons finds the offset of the time `t`. */
+function offsetSql(changes: readonly OffsetChange[]): string {
+  if (changes.length === 1) return String(changes[0]!.offsetMs);
+  const middle = Math.ceil(changes.length / 2);
+  const [before, after] = [changes.slice(0, middle), changes.slice(middle)];
+  return `case when t < ${after[0]!.fromMs} then ${offsetSql(before)} else ${offsetSql(after)} end`;
 }
 
 const START_OF: Readonly<Record<Period, string>> = {
