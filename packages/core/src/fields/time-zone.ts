@@ -79,8 +79,8 @@ function offsetReader(timeZone: string): (timeMs: number) => number {
     second: 'numeric',
   });
   return (timeMs) => {
-    const wholeSecondMs = Math.floor(timeMs / 1000) * 1000;
-    const parts = new Map(format.formatToParts(wholeSecondMs).map(({ type, value }) => [type, Number(value)]));
+    const secondMs = Math.floor(timeMs / 1000) * 1000;
+    const parts = new Map(format.formatToParts(secondMs).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name)!;
     const localMs = Date.UTC(
       part('year'),
@@ -90,6 +90,6 @@ function offsetReader(timeZone: string): (timeMs: number) => number {
       part('minute'),
       part('second'),
     );
-    return localMs - wholeSecondMs;
+    return localMs - secondMs;
   };
 }

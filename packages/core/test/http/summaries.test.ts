@@ -325,7 +325,7 @@ t.test('a declaration that cannot be served fails at start', async (t) => {
   const MISTAKES: readonly (readonly [given: unknown, message: string])[] = [
     [
       { groups: ['status'] },
-      'BookViewSet.summary: unknown option "groups"; did you mean "group"? Known options: group, values, maxGroups',
+      'BookViewSet.summary: unknown option "groups"; did you mean "group"? Known options: group, values, maxGroups, timeZone',
     ],
     [
       { group: ['statu'] },
