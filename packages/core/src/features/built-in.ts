@@ -4,6 +4,7 @@ import { BULK } from './bulk/feature.ts';
 import { ETAGS, REQUIRE_IF_MATCH } from './conditional/feature.ts';
 import { EMITS } from './emits/feature.ts';
 import { EXPORTS } from './exports/feature.ts';
+import { FILES } from './files/feature.ts';
 import { HISTORY } from './history/feature.ts';
 import { LIVE } from './live/feature.ts';
 import { SOFT_DELETE } from './soft-delete/feature.ts';
@@ -11,6 +12,7 @@ import { SUMMARY } from './summary/feature.ts';
 
 /** The features of the library, in the order in which they apply to a view. */
 export const BUILT_IN_FEATURES: readonly (Feature | PluggedOption)[] = [
+  FILES,
   SOFT_DELETE,
   BULK,
   ETAGS,

@@ -147,7 +147,7 @@ function ofFeatures(
 /** Declares a route for each method of an action. */
 function declaredActions({ view, definition, actions, actionPath }: MountedView): DeclaredRoute[] {
   return [...actions, ...(definition.actions ?? [])].flatMap(
-    ([name, { options, methods, detail, permissionsOf, handler }]) => {
+    ([name, { options, methods, detail, handler, traits }]) => {
       const path = options.urlPath ?? actionPath(name);
       const [expected, fits] = URL_PATH_RULE;
       const isRootPath = path === ROOT_PATH && !detail && view.meta === undefined;
@@ -171,7 +171,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
           detail,
           suffix: isRootPath ? '' : `/${path}`,
           urlName: options.urlName ?? kebabCase(name),
-          permissionsOf,
+          permissionsOf: traits?.permissionsOf,
+          sendsFile: traits?.sendsFile,
           ...records,
           options: {
             ...options,

@@ -67,11 +67,6 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   return routes;
 }
 
-/** Reports whether an action sends the bytes of a record's file. */
-function sendsFile({ action, detail }: DeclaredRoute, { fileActions }: ViewDefinition): boolean {
-  return detail && fileActions?.has(action) === true;
-}
-
 /** Returns the responses of a route as documents describe them. */
 function documentedAnswers(
   { lists }: ViewDefinition,
@@ -107,7 +102,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       needsToken: route.needsToken,
       checksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       sendsTag: declared.tags === 'sent',
-      sendsFile: sendsFile(declared, definition),
+      sendsFile: declared.sendsFile === true,
       refusesTags: declared.tags === 'refused',
       headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),

@@ -18,7 +18,7 @@ import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
 import { type HistoryListener, HistoryRecorder, type KeptRecords, type KeptValues } from './history-recorder.ts';
 import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
 import { keptProjection } from './kept-fields.ts';
-import { type Action, action, type RecordRequest, withPermissionsOf } from '../../viewset/setup/action.ts';
+import { type Action, action, type RecordRequest, withTraits } from '../../viewset/setup/action.ts';
 import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
@@ -140,8 +140,12 @@ export class RecordHistory {
     const projection = keptProjection(meta, orm.em.getPlatform());
     this.#records = { meta, pk, projection, view, listener: this.#history.listener };
     observeFlushes(orm);
-    const kept = [...this.#history.actions].map(([key, each]) => [key, withPermissionsOf('retrieve', each)] as const);
-    const reverting = revert ? [['revert', withPermissionsOf('update', this.#revertAction())] as const] : [];
+    const kept = [...this.#history.actions].map(
+      ([key, each]) => [key, withTraits(each, { permissionsOf: 'retrieve' })] as const,
+    );
+    const reverting = revert
+      ? [['revert', withTraits(this.#revertAction(), { permissionsOf: 'update' })] as const]
+      : [];
     this.actions = new Map([...kept, ...reverting]);
   }
 

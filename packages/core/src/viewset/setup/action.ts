@@ -217,8 +217,8 @@ export interface Action<Declared = unknown> {
   readonly methods: readonly ActionMethod[];
   readonly detail: boolean;
   readonly options: ActionOptions;
-  /** @internal The operation whose permissions the action has; undefined: those of actions. */
-  readonly permissionsOf?: Operation;
+  /** @internal */
+  readonly traits?: ActionTraits;
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
 }
 
@@ -273,9 +273,18 @@ export function action<
   });
 }
 
-/** Gives an action that an option of a view makes the permissions of an operation. */
-export function withPermissionsOf<Declared>(operation: Operation, made: Action<Declared>): Action<Declared> {
-  return Object.freeze({ ...made, permissionsOf: operation });
+/** What an option of the library declares about an action that it makes. */
+export interface ActionTraits {
+  /** The operation whose permissions the action has. Undefined: those of actions. */
+  readonly permissionsOf?: Operation;
+  /** True if the response is the bytes of a record's file, with its own tag and date. */
+  readonly sendsFile?: true;
+  /** Throws the error of a request that the action would refuse, for OPTIONS. Default: `getObject` finds the record. */
+  readonly permit?: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+}
+
+export function withTraits<Declared>(made: Action<Declared>, traits: ActionTraits): Action<Declared> {
+  return Object.freeze({ ...made, traits });
 }
 
 function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[] {

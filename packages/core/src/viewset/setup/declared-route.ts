@@ -61,6 +61,8 @@ export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response
   /** Runs before the response of the handler is serialized. */
   readonly beforeSending?: AnswerHook | undefined;
   readonly transaction: boolean;
+  /** True if the response is the bytes of a record's file, with its own tag and date. */
+  readonly sendsFile?: true | undefined;
   /** False: the operation cannot be a part of a batch, because it sends something else than JSON. */
   readonly sendsJson?: false;
   /** True if the library handles the operation, false if the view overrides it; undefined for an action. */

@@ -9,6 +9,7 @@ import type { PermissionView } from '../../permissions/permission.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
+import type { FILE_LINKS, LinkedView } from '../files/file-links.ts';
 import type { AnswerOf } from '../request/answer.ts';
 import type { Operation, OutputOperation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
@@ -161,6 +162,8 @@ export interface FeaturedView extends PermissionView {
   createMany(request: FastifyRequest, reply: FastifyReply): Promise<readonly object[]>;
   updateMany(request: FastifyRequest, reply: FastifyReply): Promise<readonly object[]>;
   destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  readonly allowAnonymous: boolean | undefined;
+  readonly [FILE_LINKS]: LinkedView;
   readonly [SHOWN_RECORDS]: ShownRecords;
   readonly [STEPS]: ViewSteps;
 }

@@ -16,9 +16,6 @@ import { type OutputView, Answers } from '../answers/answers.ts';
 import { Envelope } from '../answers/envelope.ts';
 import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
-import { fileActions, type FileRecord } from './file-actions.ts';
-import { uploadActions, type UploadingView } from './upload-action.ts';
-import { sentFiles } from '../files/file-links.ts';
 import { InputResolution, type InputView } from '../writes/input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from '../visible/nesting.ts';
@@ -28,7 +25,7 @@ import type { FeaturedView, FeatureView } from './feature.ts';
 import { RecordLists } from './record-lists.ts';
 import { Selections } from '../answers/selections.ts';
 import type { ReservedKeys } from '../visible/reserved-keys.ts';
-import { type ShownRecords, SHOWN_RECORDS } from '../visible/shown-records.ts';
+import type { ShownRecords } from '../visible/shown-records.ts';
 import {
   OUTPUT_OPERATIONS,
   isWrite,
@@ -47,7 +44,7 @@ import { ViewSchemas } from './view-schemas.ts';
 import { WritePlan } from '../writes/write-plan.ts';
 
 /** The part of a view that its resource uses. */
-interface ResourceView extends InputView, OutputView, ShapedView, UploadingView, FeaturedView {}
+interface ResourceView extends InputView, OutputView, ShapedView, FeaturedView {}
 
 /**
  * The declarations of a model view, resolved against the entity's metadata. Made when the view is registered, before
@@ -79,8 +76,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly writes: WritePlan;
   /** The routes that options add, such as serving files or restoring a record. */
   readonly actions: ReadonlyMap<string, Action>;
-  /** The routes in `actions` that serve the record's files. */
-  readonly fileActions: ReadonlyMap<string, Action>;
   readonly getObject: (request: RecordRequest) => Promise<object>;
   readonly permissions: ViewPermissions;
   readonly overrides: ViewOverrides;
@@ -127,7 +122,6 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
-    this.fileActions = this.#makeFileActions(view, sentFiles({ entity, ...options }));
     this.getObject = (request) => view.getObject(request);
 
     const shapes = this.#readShapes(entity, options.read);
@@ -144,32 +138,10 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     const declared = { name, options, operations, overrides, answers, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
     this.features = new ViewFeatures(this, context.features.resolve(this));
-    this.actions = this.#makeActions(view);
+    this.actions = this.features.actions;
+    checkActions(view, this.actions);
     this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
-  }
-
-  #makeFileActions(view: ResourceView, sent: readonly string[]): ReadonlyMap<string, Action> {
-    const recordOf: FileRecord = (request, reply, file) => view[SHOWN_RECORDS].findForFile(request, reply, file);
-    return this.input === undefined ? new Map() : fileActions(this.input.files, sent, recordOf);
-  }
-
-  /**
-   * Makes the routes that options add.
-   *
-   * @throws ImproperlyConfigured if the view declares an action of the same name
-   */
-  #makeActions(view: ResourceView): ReadonlyMap<string, Action> {
-    const { name, input, operations, permissions, features, fileActions: files } = this;
-    const uploads = uploadActions(view, input, operations, permissions);
-    const viewActions = actionsOf(view);
-    const taken = [...features.actions.keys(), ...uploads.keys()].find(
-      (each) => viewActions.has(each) || files.has(each) || (features.actions.has(each) && uploads.has(each)),
-    );
-    if (taken === undefined) return new Map([...files, ...features.actions, ...uploads]);
-    throw new ImproperlyConfigured(
-      `${name}: its options make an action "${taken}", and the view has another action of this name; rename it`,
-    );
   }
 
   #creationFault(...[input, filled]: Parameters<InputPlace['creationFault']>): string | undefined {
@@ -240,5 +212,15 @@ function checkReadOnly(name: string, { className }: EntityMetadata, options: Any
   throw new ImproperlyConfigured(
     `${name}: option "${option}" would write ${className}, which is read-only in MikroORM (a view of the database, or readonly: true): ` +
       'leave it out, and have list and retrieve',
+  );
+}
+
+/** @throws ImproperlyConfigured if the view declares an action of the same name as an option */
+function checkActions(view: FeaturedView, actions: ReadonlyMap<string, Action>): void {
+  const viewActions = actionsOf(view);
+  const taken = [...actions.keys()].find((each) => viewActions.has(each));
+  if (taken === undefined) return;
+  throw new ImproperlyConfigured(
+    `${view.name}: its options make an action "${taken}", and the view has another action of this name; rename it`,
   );
 }

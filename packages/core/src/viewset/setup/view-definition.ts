@@ -41,8 +41,6 @@ export interface ViewContext {
 
 /** The resolved declarations of a view, for the router. */
 export interface ViewDefinition {
-  /** The actions that send the files of records, by name. */
-  readonly fileActions?: ReadonlyMap<string, unknown>;
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
   /** The methods of `update`. Default: both. */

@@ -28,6 +28,8 @@ interface ShowingView extends PermissionView {
   retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
+type Permit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
 /** The declarations of a view that decide which records it shows. */
 export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
@@ -35,8 +37,8 @@ export interface ShowingDefinition extends ParentDefinition {
   readonly answers: Answers;
   /** The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The routes that serve the record's files. */
-  readonly fileActions: ReadonlyMap<string, unknown>;
+  /** The actions that options add, by name, with their checks for OPTIONS. */
+  readonly actions: ReadonlyMap<string, { readonly traits?: { readonly permit?: Permit } }>;
 }
 
 /**
@@ -136,9 +138,10 @@ export class ShownRecords {
    * @throws HttpError if the route would refuse the request
    */
   async permit(request: FastifyRequest, { action, detail }: Plan): Promise<void> {
-    const { fileActions, overrides } = this.definition;
+    const { actions, overrides } = this.definition;
     const { reply } = stateOf(request);
-    if (detail && fileActions.has(action) && reply !== undefined) await this.findForFile(request, reply, action);
+    const permit = detail ? actions.get(action)?.traits?.permit : undefined;
+    if (permit !== undefined && reply !== undefined) await permit(request, reply);
     else if (action === 'retrieve') await this.#find(request, false);
     else if (detail) await this.#lookUp(request, false);
     else if (action === 'list' && overrides.handles.list) await this.#ask(request, 'list');

@@ -8,16 +8,12 @@ import { Permission, type PermissionView } from '../../permissions/permission.ts
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
 import { HTTP_201_CREATED } from '../../status.ts';
-import { admitsSender, tryPermission } from '../request/permission-check.ts';
-import { uploadPlace, type ViewInput } from '../writes/view-input.ts';
-import { type Action, action, type ActionOptions } from './action.ts';
-import { INPUT_OPERATIONS, type InputOperation } from '../request/operation.ts';
-import type { ViewPermissions } from './view-permissions.ts';
-
-/** The part of a view that decides who may send requests. */
-export interface UploadingView extends PermissionView {
-  readonly allowAnonymous: boolean | undefined;
-}
+import { admitsSender, tryPermission } from '../../viewset/request/permission-check.ts';
+import { uploadPlace, type ViewInput } from '../../viewset/writes/view-input.ts';
+import { type Action, action, type ActionOptions } from '../../viewset/setup/action.ts';
+import { INPUT_OPERATIONS, type InputOperation } from '../../viewset/request/operation.ts';
+import type { FeaturedView } from '../../viewset/setup/feature.ts';
+import type { ViewPermissions } from '../../viewset/setup/view-permissions.ts';
 
 const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
 const SIZE = Type.Integer({ minimum: 0, description: 'Bytes' });
@@ -43,14 +39,14 @@ const BEGUN = Type.Object(
 
 /** Makes the action that signs uploads to the store. None for a view whose bodies have no direct uploads. */
 export function uploadActions(
-  view: UploadingView,
-  input: ViewInput | undefined,
+  view: FeaturedView,
+  input: ViewInput,
   operations: readonly string[],
   permissions: ViewPermissions,
 ): ReadonlyMap<string, Action> {
-  const uploads = input?.uploads;
+  const { uploads } = input;
   const offered = INPUT_OPERATIONS.filter((operation) => operations.includes(operation));
-  if (input === undefined || uploads === undefined || offered.length === 0) return new Map();
+  if (uploads === undefined || offered.length === 0) return new Map();
   const names = [...new Set(input.directFiles.map(({ sentAs }) => sentAs))];
   const field = Type.Unsafe<string>({ type: 'string', enum: names, description: 'The field that the file is for' });
   const body = Type.Object({
@@ -92,7 +88,7 @@ export function uploadActions(
  * it checks the permissions of create and update.
  */
 function permissionsToUpload(
-  view: UploadingView,
+  view: FeaturedView,
   offered: readonly InputOperation[],
   permissions: ViewPermissions,
   fieldsOf: (request: FastifyRequest) => Promise<readonly FileBoundField[]>,

@@ -1,15 +1,14 @@
 import { Type } from 'typebox';
 import { orNotFound } from '../../errors.ts';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FileFields } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import { type Action, action, type RecordRequest, withPermissionsOf } from './action.ts';
-import { filePath } from '../files/file-links.ts';
-import { stateOf } from '../request/request-state.ts';
-import { sendFile } from '../files/send-file.ts';
-
-/** Finds the record of a request for one of its files. Throws NotFound if no GET shows the file to the request. */
-export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: string) => Promise<object>;
+import { type Action, action, withTraits, type RecordRequest } from '../../viewset/setup/action.ts';
+import type { FeaturedView } from '../../viewset/setup/feature.ts';
+import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
+import { filePath } from '../../viewset/files/file-links.ts';
+import { stateOf } from '../../viewset/request/request-state.ts';
+import { sendFile } from './send-file.ts';
 
 /**
  * Makes the routes that serve the files of a record.
@@ -17,9 +16,9 @@ export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: str
  * @param sent the names of the files that get a route
  */
 export function fileActions(
+  view: FeaturedView,
   files: FileFields,
   sent: readonly string[],
-  recordOf: FileRecord,
 ): ReadonlyMap<string, Action> {
   return new Map(
     [...files]
@@ -29,7 +28,7 @@ export function fileActions(
         const bytes = Type.String({ format: 'binary', contentMediaType, description: 'The bytes of the file' });
         const responses = { 200: bytes, 206: bytes, 304: null, 416: null };
         const fileOf = async (request: RecordRequest, reply: FastifyReply): Promise<StoredFile> => {
-          const record = (await recordOf(request, reply, name)) as Readonly<
+          const record = (await view[SHOWN_RECORDS].findForFile(request, reply, name)) as Readonly<
             Record<string, StoredFile | null | undefined>
           >;
           return orNotFound(record[name] ?? undefined);
@@ -47,7 +46,10 @@ export function fileActions(
             }
           }
         });
-        return [name, withPermissionsOf('retrieve', send)];
+        const permit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+          await view[SHOWN_RECORDS].findForFile(request, reply, name);
+        };
+        return [name, withTraits(send, { permissionsOf: 'retrieve', sendsFile: true, permit })];
       }),
   );
 }
