@@ -38,6 +38,7 @@ import {
   resolveInvitations,
 } from './invitations/invitation-options.ts';
 import type { AccountDeletion } from './accounts/account-deletion.ts';
+import type { AfterRegistration } from './accounts/after-registration.ts';
 import {
   type LoginLinkOptions,
   resolveLoginLink,
@@ -186,6 +187,12 @@ interface CommonOptions {
   readonly me?: MeOptions;
   /** The application's own account fields that a registration accepts in its body. */
   readonly registrationFields?: WrittenFields;
+  /**
+   * Runs after a registration, by code or through another service, in the transaction of the new account. It may store
+   * records with `request.em`, which is flushed afterwards. If it throws, no account is made, and the code stays valid.
+   * Use `afterCommit` in it for work that cannot be undone, such as mails. Default: none.
+   */
+  readonly afterRegistration?: AfterRegistration;
 }
 
 /** The options of `/me`: the fields of their own account that users see and may change. */
@@ -256,6 +263,7 @@ export interface ResolvedAuthOptions {
   readonly passwords: PasswordOptions | undefined;
   readonly me: MeOptions | undefined;
   readonly registrationFields: WrittenFields | undefined;
+  readonly afterRegistration: AfterRegistration | undefined;
 }
 
 /** Every option, as the pages list them. */
@@ -295,6 +303,7 @@ export const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'passwords',
   'me',
   'registrationFields',
+  'afterRegistration',
 ];
 const FUNCTIONS = [
   'authenticate',
@@ -304,6 +313,7 @@ const FUNCTIONS = [
   'verificationEmail',
   'emailChangeNotice',
   'passwordChangeNotice',
+  'afterRegistration',
 ] as const;
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
@@ -360,6 +370,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     passwords: options.passwords,
     me,
     registrationFields,
+    afterRegistration: options.afterRegistration,
   });
 }
 

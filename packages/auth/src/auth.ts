@@ -1,5 +1,6 @@
 import type { EntityName, MikroORM } from '@mikro-orm/core';
 import {
+  checkOwners,
   type CurrentUser,
   ImproperlyConfigured,
   MemoryStore,
@@ -185,6 +186,8 @@ function install(
   addHooks(app, options, header, instance);
   documentSecurity(app, options.endpoints);
   checkViews(app);
+  // Users that the application finds itself may have the ids of another entity.
+  if (options.retrieveUser === undefined && options.storeUser === undefined) checkOwners(app, meta.class);
   if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
   warnOfEndpoints(app, options.endpoints);
   if (options.oauth !== undefined) warnOfSignUps(app, meta.className, options.endpoints);
@@ -194,10 +197,10 @@ function install(
 function makeAccounts(
   { em }: MikroORM,
   model: AccountModel,
-  { defaultRole, me: shown }: ResolvedAuthOptions,
+  { defaultRole, me: shown, afterRegistration }: ResolvedAuthOptions,
   { hasher, me }: { readonly hasher: PasswordHasher; readonly me: ShownFields | undefined },
 ): Accounts {
-  return new Accounts(model, defaultRole, hasher, em, { users: shown?.read, me });
+  return new Accounts(model, defaultRole, hasher, em, { users: shown?.read, me, afterRegistration });
 }
 
 /** Makes the proofs that a request comes from the owner of an account. */

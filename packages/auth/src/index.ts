@@ -14,6 +14,7 @@ export type { VerifyLogin } from './login/verify-login.ts';
 export type { TokenAccount } from './tokens/access-tokens.ts';
 export type { ApiKeyOptions, AuthOptions, MeOptions, TwoFactorOptions } from './auth-options.ts';
 export type { AccountDeletion } from './accounts/account-deletion.ts';
+export type { AfterRegistration, RegisteredAccount } from './accounts/after-registration.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountNames, AccountSchema } from './accounts/account-contract.ts';

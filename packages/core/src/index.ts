@@ -213,6 +213,7 @@ export {
   type PermissionView,
   type UserPermissionClass,
 } from './permissions/permission.ts';
+export { checkOwners } from './plugin/check-owners.ts';
 export { IsOwner } from './permissions/is-owner.ts';
 export { scoped } from './permissions/scoped.ts';
 export {

@@ -23,6 +23,7 @@ import {
   type RoleFields,
 } from './account-contract.ts';
 import type { AccountInput } from './account-input.ts';
+import type { AfterRegistration } from './after-registration.ts';
 import { markHashed } from './account-subscriber.ts';
 import { isTakenValue } from './taken-value.ts';
 import { NO_PASSWORD, type PasswordHasher } from '../passwords/password-hasher.ts';
@@ -169,6 +170,8 @@ export interface AccountShapes {
   readonly users?: ShownFields | undefined;
   /** The fields of `/me`. */
   readonly me?: ShownFields | undefined;
+  /** Runs in the transaction of a new account. */
+  readonly afterRegistration?: AfterRegistration | undefined;
 }
 
 /** Something to read with: an entity manager, or what else a query set takes. */
@@ -178,6 +181,7 @@ const MAX_INT4 = 2 ** 31 - 1;
 /** Every query that authentication makes of accounts. */
 export class Accounts {
   readonly #model: AccountModel;
+  readonly #afterRegistration: AfterRegistration | undefined;
   readonly #defaultRole: DefaultRole;
   #hasWarnedOfRole = false;
   readonly #hasher: PasswordHasher;
@@ -193,9 +197,10 @@ export class Accounts {
     defaultRole: DefaultRole,
     hasher: PasswordHasher,
     em: EntityManager,
-    { users, me }: AccountShapes = {},
+    { users, me, afterRegistration }: AccountShapes = {},
   ) {
     this.#model = model;
+    this.#afterRegistration = afterRegistration;
     this.#hasher = hasher;
     this.#defaultRole = defaultRole;
     const { meta } = model;
@@ -343,6 +348,8 @@ export class Accounts {
   ): Promise<AccountEntity> {
     // Before the transaction, so that no connection waits for bcrypt.
     const hash = password === undefined ? NO_PASSWORD : await this.#hasher.hash(password);
+    // Only the error of the account itself may be that of a taken address.
+    const failures = new Set<unknown>();
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
@@ -352,11 +359,26 @@ export class Accounts {
         const account = em.create(this.#model.account, { ...more, ...fields } as never);
         markHashed(account, hash);
         await em.persist(account).flush();
-        return knownAccount(this.#model, account);
+        const known = knownAccount(this.#model, account);
+        await this.#register(request, known, failures);
+        return known;
       });
     } catch (error) {
+      if (failures.has(error)) throw error;
       if (this.#isTaken(error)) throw taken('email', error);
       throw input === undefined ? error : input.conflictOf(error, extra);
+    }
+  }
+
+  /** Calls the application's hook, and stores what it has changed. Adds its error to `failures`. */
+  async #register(request: FastifyRequest, { id, email, name }: AccountEntity, failures: Set<unknown>): Promise<void> {
+    if (this.#afterRegistration === undefined) return;
+    try {
+      await this.#afterRegistration(request, { id, email, name });
+      await request.em.flush();
+    } catch (error) {
+      failures.add(error);
+      throw error;
     }
   }
 

@@ -34,7 +34,8 @@ import {
  * It composes by `and` and `or`. Its `not` fails at start. If the `fill` option of a view sets the field, the view uses
  * that value.
  *
- * Throws ImproperlyConfigured for wrong arguments. A view whose entity lacks the field fails at start.
+ * Throws ImproperlyConfigured for wrong arguments. A view whose entity lacks the field fails at start. So does a relation
+ * to another entity than that of users, if it is known: `auth` of `@viewset/auth` declares it, or `checkOwners`.
  *
  * @example
  * class BookViewSet extends ModelViewSet(Book, {
@@ -72,8 +73,8 @@ function ownerClass(field: string) {
       return !SAFE_METHODS.has(method);
     }
 
-    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
-      checkField(`${owner}: IsOwner('${field}')`, meta, field);
+    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string, users?: EntityMetadata): void {
+      checkField(`${owner}: IsOwner('${field}')`, meta, field, users);
     }
 
     override [FILLS](meta: EntityMetadata): Readonly<Record<string, FillOf>> {
@@ -124,7 +125,7 @@ function userKey(request: FastifyRequest, { type }: FieldPath): unknown {
   }
 }
 
-function checkField(who: string, meta: EntityMetadata | undefined, field: string): void {
+function checkField(who: string, meta: EntityMetadata | undefined, field: string, users?: EntityMetadata): void {
   if (meta === undefined) throw new ImproperlyConfigured(`${who} stands at a view of no entity`);
   const { steps, toMany } = pathOf(meta, field);
   const property = meta.properties[field as never] as EntityProperty | undefined;
@@ -136,4 +137,17 @@ function checkField(who: string, meta: EntityMetadata | undefined, field: string
       `${who}: the relation refers by "${referredKey(property).name}", not by the id of a user`,
     );
   }
+  if (users !== undefined && isToOne(property)) checkUsers(who, property, users);
+}
+
+/** @throws ImproperlyConfigured for a relation to another entity than that of users */
+function checkUsers(who: string, { targetMeta: target }: EntityProperty, users: EntityMetadata): void {
+  if (target === undefined || target.root === users.root) return;
+  // A profile may share the key of its user.
+  const [key, ...others] = target.getPrimaryProps();
+  if (key !== undefined && others.length === 0 && isToOne(key) && key.targetMeta?.root === users.root) return;
+  throw new ImproperlyConfigured(
+    `${who}: the relation refers to ${target.className}, but users are records of ${users.className}; name a relation to ` +
+      `${users.className}, or a column with its id`,
+  );
 }

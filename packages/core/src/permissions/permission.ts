@@ -208,8 +208,8 @@ export class Permission {
     return false;
   }
 
-  /** @internal */
-  [CHECK_ENTITY](_meta: EntityMetadata | undefined, _owner: string): void {}
+  /** @internal `users` is the entity of users, if it is known. */
+  [CHECK_ENTITY](_meta: EntityMetadata | undefined, _owner: string, _users?: EntityMetadata): void {}
 
   /** @internal */
   [FILLS](_meta: EntityMetadata): Readonly<Record<string, FillOf>> {
@@ -350,8 +350,8 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       return !isOverridden && algebra.refuses(this.#operands, (operand) => operand[REFUSES_ANONYMOUS](method));
     }
 
-    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
-      for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner);
+    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string, users?: EntityMetadata): void {
+      for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner, users);
       const fields = meta === undefined || algebra.isNegation !== true ? [] : Object.keys(this[FILLS](meta));
       if (fields.length === 0) return;
       throw new ImproperlyConfigured(

@@ -4,12 +4,14 @@ import { requireSync, type Awaitable, thenOrCatch } from '../awaitable.ts';
 import { ImproperlyConfigured, ServiceUnavailable } from '../errors.ts';
 import { describe } from '../options.ts';
 import type { HitResult, Store } from '../stores/store.ts';
-import type { RateLimitRule } from './rate-limit-rule.ts';
+import { positiveInteger, type RateLimitRule } from './rate-limit-rule.ts';
 
 /** The state of a rule's counter for one request. */
 export interface RuleState {
   readonly counted: CountedRule;
   readonly key: string;
+  /** The maximum of the request's client. */
+  readonly limit: number;
   readonly result: HitResult;
 }
 
@@ -58,11 +60,24 @@ export class CountedRule {
 
   #client(request: FastifyRequest): string | undefined {
     const { rule } = this;
+    if (rule.skips !== undefined) {
+      const skipped: unknown = requireSync(rule.skips(request), () => `${rule.label}: skip()`);
+      if (typeof skipped !== 'boolean') {
+        throw new ImproperlyConfigured(`${rule.label}: skip() must return true or false, got ${describe(skipped)}`);
+      }
+      if (skipped) return undefined;
+    }
     const client: unknown = requireSync(rule.key(request), () => `${rule.label}: key()`);
     if (client === undefined || typeof client === 'string') return client;
     throw new ImproperlyConfigured(
       `${rule.label}: key() must answer with a text or undefined, got ${describe(client)}`,
     );
+  }
+
+  #limit(request: FastifyRequest): number {
+    const { rule } = this;
+    const given: unknown = rule.countsFor && requireSync(rule.countsFor(request), () => `${rule.label}: countFor()`);
+    return given === undefined ? rule.count : positiveInteger(rule.label, 'the result of countFor()', given);
   }
 
   #ask(
@@ -73,9 +88,10 @@ export class CountedRule {
     const client = this.#client(request);
     if (client === undefined) return undefined;
     const key = this.#name + boundKey(client);
+    const limit = this.#limit(request);
     return thenOrCatch(
-      () => this.#store[how](key, this.rule.count, this.rule.windowSeconds * 1000),
-      (result): RuleState | undefined => ({ counted: this, key, result }),
+      () => this.#store[how](key, limit, this.rule.windowSeconds * 1000),
+      (result): RuleState | undefined => ({ counted: this, key, limit, result }),
       failed,
     );
   }

@@ -1,6 +1,15 @@
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { BOOLEAN, checkOptionNames, checkValues, describe, type OptionRule, STORE, TEXT } from '../options.ts';
+import {
+  BOOLEAN,
+  checkOptionNames,
+  checkValues,
+  describe,
+  FUNCTION,
+  type OptionRule,
+  STORE,
+  TEXT,
+} from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
 /** When a rule is checked: before authentication (`address`), or after it, when the user is known (`user`). */
@@ -14,6 +23,13 @@ export interface RateLimitRuleOptions {
   readonly name?: string;
   /** The store in which this rule counts. Default: the limiter's store. */
   readonly store?: Store;
+  /** Returns true for requests that the rule does not count, such as those of an allow list. Default: none. */
+  readonly skip?: (request: FastifyRequest) => boolean;
+  /**
+   * Returns the maximum of a request's client, in place of `count`: a positive whole number. Undefined: `count`. Clients
+   * whose maximum changes keep their counter. A rule of the phase `address` does not know the user.
+   */
+  readonly countFor?: (request: FastifyRequest) => number | undefined;
 }
 
 /**
@@ -34,7 +50,7 @@ export interface RateLimitRuleOptions {
  */
 export abstract class RateLimitRule {
   /** The options that the constructor takes. A subclass with more options extends the list. */
-  static readonly optionNames: readonly string[] = ['failClosed', 'name', 'store'];
+  static readonly optionNames: readonly string[] = ['failClosed', 'name', 'store', 'skip', 'countFor'];
 
   readonly phase: RateLimitPhase = 'address';
   readonly count: number;
@@ -42,16 +58,22 @@ export abstract class RateLimitRule {
   readonly failClosed: boolean;
   readonly name: string | undefined;
   readonly store: Store | undefined;
+  /** @internal */
+  readonly skips: RateLimitRuleOptions['skip'];
+  /** @internal */
+  readonly countsFor: RateLimitRuleOptions['countFor'];
 
   constructor(count: number, windowSeconds: number, options: RateLimitRuleOptions = {}) {
     const owner = new.target.name;
     checkOptionNames(owner, options, new.target.optionNames);
     this.count = positiveInteger(owner, 'count (its first argument)', count);
     this.windowSeconds = positiveInteger(owner, 'windowSeconds (its second argument)', windowSeconds);
-    checkValues(owner, options, { failClosed: BOOLEAN, name: TEXT, store: STORE });
+    checkValues(owner, options, { failClosed: BOOLEAN, name: TEXT, store: STORE, skip: FUNCTION, countFor: FUNCTION });
     this.failClosed = options.failClosed ?? false;
     this.name = options.name;
     this.store = options.store;
+    this.skips = options.skip;
+    this.countsFor = options.countFor;
   }
 
   /**
@@ -71,8 +93,9 @@ export type RateLimitRuleInstance = RateLimitRule | (RateLimitRule & { readonly 
 
 const LARGEST = 2 ** 31 - 1;
 
-function positiveInteger(owner: string, name: string, value: number): number {
-  if (Number.isInteger(value) && value > 0 && value <= LARGEST) return value;
+/** @throws ImproperlyConfigured for a value that is no positive whole number */
+export function positiveInteger(owner: string, name: string, value: unknown): number {
+  if (Number.isInteger(value) && (value as number) > 0 && (value as number) <= LARGEST) return value as number;
   throw new ImproperlyConfigured(
     `${owner}: ${name} must be a positive whole number up to ${LARGEST}, got ${describe(value)}`,
   );

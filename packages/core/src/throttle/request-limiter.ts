@@ -183,12 +183,12 @@ function closest(states: readonly RuleState[]): RuleState | undefined {
  */
 function enforce(state: RuleState | undefined, reply: FastifyReply): void {
   if (state === undefined) return;
-  const { counted, result } = state;
+  const { limit, result } = state;
   // Rounded up, so that the wait is long enough.
   const resetSeconds = Math.max(1, Math.ceil(result.resetMs / 1000));
   const fewer = Number(reply.getHeader(REMAINING) ?? Infinity) - result.remaining;
   if (fewer > 0 || (fewer === 0 && resetSeconds > Number(reply.getHeader(RESET)))) {
-    void reply.headers({ [LIMIT]: counted.rule.count, [REMAINING]: result.remaining, [RESET]: resetSeconds });
+    void reply.headers({ [LIMIT]: limit, [REMAINING]: result.remaining, [RESET]: resetSeconds });
   }
   // Use the wait from the headers. It is longer if this request used up the last unit of another rule.
   if (!isYes(result.allowed)) throw new TooManyRequests(Number(reply.getHeader(RESET)));

@@ -77,6 +77,50 @@ for (const [kind, wrap] of [
   ['at once', (store: Store) => store],
   ['later', later],
 ] as const) {
+  t.test('the maximum may depend on the request, and so may whether it is counted', async (t) => {
+    const clocked = new Clocked();
+    const rules = [
+      new UserRateLimit(1, 60, {
+        countFor: ({ user }) => (user?.id === 7 ? 3 : undefined),
+        skip: ({ headers }) => headers['x-partner'] === 'yes',
+      }),
+    ];
+    const app = application(new RequestLimiter({ rules, store: clocked.store, log: silent }));
+    t.teardown(() => app.close());
+    const send = (user: number, partner = 'no') =>
+      app.inject({ url: '/', headers: { 'x-user': String(user), 'x-partner': partner } });
+    t.match((await send(1)).headers, { 'ratelimit-limit': '1', 'ratelimit-remaining': '0' });
+    t.match(await send(1), { statusCode: 429, headers: { 'ratelimit-limit': '1' } });
+    for (const remaining of ['2', '1', '0']) {
+      t.match(await send(7), {
+        statusCode: 200,
+        headers: { 'ratelimit-limit': '3', 'ratelimit-remaining': remaining },
+      });
+    }
+    t.match(await send(7), { statusCode: 429, headers: { 'ratelimit-limit': '3' } });
+    const skipped = await send(7, 'yes');
+    t.equal(skipped.statusCode, 200);
+    t.equal(skipped.headers['ratelimit-limit'], undefined);
+  });
+
+  t.test('a wrong maximum, and a wrong answer of skip, are errors of the program', async (t) => {
+    const wrongs: readonly (readonly [object, RegExp])[] = [
+      [{ countFor: () => 0 }, /countFor\(\) must be a positive whole number/],
+      [{ countFor: () => Number.NaN }, /countFor\(\) must be a positive whole number/],
+      [{ countFor: async () => 3 }, /countFor\(\)/],
+      [{ skip: () => 'yes' }, /skip\(\) must return true or false, got "yes"/],
+      [{ skip: async () => false }, /skip\(\)/],
+    ];
+    for (const [options, message] of wrongs) {
+      const rules = [new IPRateLimit(1, 60, options)];
+      const limiter = new RequestLimiter({ rules, store: new MemoryStore(), log: silent });
+      const request = { ip: '192.0.2.1', headers: {} } as never;
+      t.throws(() => limiter.check('address', request, {} as never), { code: 'improperly_configured', message });
+    }
+    t.throws(() => new IPRateLimit(1, 60, { skip: true } as never), /skip/);
+    t.throws(() => new IPRateLimit(1, 60, { countFor: 5 } as never), /countFor/);
+  });
+
   t.test(`with a store that returns ${kind}`, async (t) => {
     t.test('every response has the headers, and waiting for the given time succeeds', async (t) => {
       const clocked = new Clocked();
