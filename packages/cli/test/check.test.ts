@@ -7,6 +7,7 @@ import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
 import { auth, LogEmailSender } from '@viewset/auth';
 import {
   AllowAny,
+  inJson,
   IPRateLimit,
   IsAuthenticated,
   ModelViewSet,
@@ -22,6 +23,7 @@ import {
 } from '@viewset/core';
 import fastify from 'fastify';
 import t from 'tap';
+import { Type } from 'typebox';
 import { Account, Role } from '../../auth/test/support/entities.ts';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { REPOSITORY } from '../../../scripts/repository.ts';
@@ -38,6 +40,7 @@ const BookSchema = defineEntity({
     row: p.integer(),
     note: p.string().length(20).nullable(),
     is_lent: p.boolean().default(false),
+    data: p.json().nullable(),
     owner: () => p.manyToOne(Account).nullable().index(),
   },
   indexes: [{ properties: ['shelf', 'row'] }],
@@ -134,6 +137,33 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
         message: 'Book.note has no index: BookViewSet orders by it (ordering)',
         change: 'note: ….index()',
         declaredBy: { className: 'Book', word: 'note' },
+      },
+    ]);
+  });
+
+  await t.test('values in JSON have no index', async (t) => {
+    class BookViewSet extends ModelViewSet(Book, {
+      read,
+      filterFields: {
+        color: inJson('data', ['color'], Type.String()),
+        min_width: [inJson('data', ['size', 'width'], Type.Number()), 'gte'],
+      },
+      orderingFields: { width: inJson('data', ['size', 'width'], Type.Number()) },
+      jsonLogicFields: [inJson('data', ['maker'], Type.String())],
+    }) {}
+    t.strictSame(await check(orm, BookViewSet), [
+      {
+        code: 'field-without-index',
+        message: 'Book.data.color is in JSON, where it has no index: BookViewSet filters by it (color)',
+        change: 'add a column with the value and an index, and use it instead',
+        declaredBy: { className: 'Book', word: 'data' },
+      },
+      {
+        code: 'field-without-index',
+        message:
+          'Book.data.size.width is in JSON, where it has no index: BookViewSet filters by it (min_width), BookViewSet orders by it (sort=width)',
+        change: 'add a column with the value and an index, and use it instead',
+        declaredBy: { className: 'Book', word: 'data' },
       },
     ]);
   });

@@ -112,8 +112,15 @@ type Scalar<Value> = Value extends Date
 
 /** The fields of JSON Logic: the declared ones, else those behind the filter fields. */
 type LogicField<D extends Declarations> = [D['jsonLogicFields']] extends [never]
-  ? PathOf<Extract<D['filterFields'][keyof D['filterFields']], string>>
+  ? LogicName<D['filterFields'][keyof D['filterFields']]>
   : D['jsonLogicFields'];
+
+/** The name of the field of a filter: its path, or that of a value in JSON. */
+type LogicName<Filter> = Filter extends string
+  ? PathOf<Filter>
+  : Filter extends { readonly logicName?: infer Name } | readonly [{ readonly logicName?: infer Name }, string]
+    ? Extract<Name, string>
+    : never;
 
 type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`
   ? Rest extends Lookup

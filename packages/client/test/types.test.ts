@@ -596,10 +596,21 @@ t.test('filters by values in JSON', async () => {
       flat: inJson('data', ['size', 'flat'], data),
       note: [inJson('data', ['note'], Type.String()), 'icontains'],
     },
+    orderingFields: { width: inJson('data', ['size', 'width'], data) },
   }) {}
-  const routes = () => new Router().register('lamps', LampViewSet);
-  const { lamps } = createClient<ReturnType<typeof routes>>(options);
-  await lamps.list({ color: 'red', widths: [1, 2.5], flat: true, note: 'x' });
+  class RuledViewSet extends ModelViewSet(Lamp, {
+    read: readShape(Lamp, ['id']),
+    jsonLogicFields: ['id', inJson('data', ['size', 'width'], data)],
+  }) {}
+  const routes = () => new Router().register('lamps', LampViewSet).register('ruled', RuledViewSet);
+  const { lamps, ruled } = createClient<ReturnType<typeof routes>>(options);
+  await lamps.list({ color: 'red', widths: [1, 2.5], flat: true, note: 'x', sort: '-width' });
+  await lamps.list({ filter: { and: [{ '==': [{ var: 'data.color' }, 'red'] }, { '>': [{ var: 'data.size.width' }, 1] }] } });
+  await ruled.list({ filter: { '>': [{ var: 'data.size.width' }, 1] } });
+  // @ts-expect-error not listed
+  await ruled.list({ filter: { '==': [{ var: 'data.color' }, 'red'] } });
+  // @ts-expect-error misspelt
+  await lamps.list({ filter: { '==': [{ var: 'data.colour' }, 'red'] } });
   // @ts-expect-error no such color
   await lamps.list({ color: 'green' });
   // @ts-expect-error numbers

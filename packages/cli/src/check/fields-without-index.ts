@@ -2,7 +2,7 @@ import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind 
 import type { Lookup } from '@viewset/core';
 import { type CheckedApplication, operationsOf } from './checked-application.ts';
 import type { Finding } from './finding.ts';
-import { type ListedField, listedFields } from './listed-fields.ts';
+import { type ListedField, listedFields, listedJsonValues } from './listed-fields.ts';
 
 /** The lookups that can use an index. */
 const INDEXED_LOOKUPS: ReadonlySet<Lookup> = new Set([
@@ -39,11 +39,36 @@ export function findFieldsWithoutIndex(application: CheckedApplication): Finding
       found.set(property, { meta, uses });
     }
   }
-  return [...found].map(([{ name }, { meta, uses }]) => ({
+  return [
+    ...[...found].map(([{ name }, { meta, uses }]): Finding => ({
+      code: 'field-without-index',
+      message: `${meta.className}.${name} has no index: ${[...uses].join(', ')}`,
+      change: `${name}: ….index()`,
+      declaredBy: { className: meta.className, word: name },
+    })),
+    ...valuesInJson(application),
+  ];
+}
+
+/** Finds values in JSON that lists filter or order by: no index supports them. */
+function valuesInJson(application: CheckedApplication): Finding[] {
+  const found = new Map<string, { readonly className: string; readonly uses: Set<string> }>();
+  for (const { plan } of operationsOf(application)) {
+    if (plan.list === undefined) continue;
+    const { name: view, meta } = plan.list.target;
+    for (const { option, name, key } of listedJsonValues(plan.list)) {
+      if (option === 'jsonLogicFields') continue;
+      const value = `${meta.className}.${key}`;
+      const { uses } = found.get(value) ?? { uses: new Set<string>() };
+      found.set(value, { className: meta.className, uses });
+      uses.add(`${view} ${option === 'filterFields' ? `filters by it (${name})` : `orders by it (sort=${name})`}`);
+    }
+  }
+  return [...found].map(([value, { className, uses }]) => ({
     code: 'field-without-index',
-    message: `${meta.className}.${name} has no index: ${[...uses].join(', ')}`,
-    change: `${name}: ….index()`,
-    declaredBy: { className: meta.className, word: name },
+    message: `${value} is in JSON, where it has no index: ${[...uses].join(', ')}`,
+    change: 'add a column with the value and an index, and use it instead',
+    declaredBy: { className, word: value.split('.')[1]! },
   }));
 }
 

@@ -37,11 +37,13 @@ export type EmbeddedName<E> = {
     ? never
     : NonNullable<E[K]> extends Scalar | readonly unknown[] | { unwrap(): unknown }
       ? never
-      : NonNullable<E[K]> extends object
-        ? IsEntity<Related<E, K>> extends true
-          ? never
-          : K
-        : never;
+      : 0 extends 1 & E[K]
+        ? never
+        : NonNullable<E[K]> extends object
+          ? IsEntity<Related<E, K>> extends true
+            ? never
+            : K
+          : never;
 }[EntityKey<E>];
 
 /** The entity at the other end of a relation. */
@@ -120,13 +122,14 @@ export interface Fewer {
 type KeyValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true ? Primary<Related<E, K>> : ExpandScalarReference<NonNullable<E[K]>>;
 
-type IsHidden<E, K extends keyof E> = keyof Hidden.Brand extends keyof NonNullable<E[K]>
-  ? true
-  : E extends { [HiddenProps]?: infer Name }
-    ? K extends Name
-      ? true
-      : false
-    : false;
+/** `any` has every brand, so it does not count as branded. */
+type IsHidden<E, K extends keyof E> = 0 extends 1 & E[K]
+  ? IsNamedHidden<E, K>
+  : keyof Hidden.Brand extends keyof NonNullable<E[K]>
+    ? true
+    : IsNamedHidden<E, K>;
+
+type IsNamedHidden<E, K> = E extends { [HiddenProps]?: infer Name } ? (K extends Name ? true : false) : false;
 
 type ExpandScalarReference<T> = T extends { unwrap(): infer Value } ? NonNullable<Value> : T;
 type IsCollection<T> = NonNullable<T> extends { loadCount(...args: never[]): unknown } ? true : false;

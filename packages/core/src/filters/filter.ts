@@ -10,6 +10,7 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
+import type { JsonValue } from './json-value.ts';
 import type { ValueLookup } from './value-lookup.ts';
 import type { ViewSearch } from './text-search.ts';
 
@@ -24,10 +25,10 @@ export interface FilterTarget {
   readonly search?: ViewSearch;
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or a value computed from related records. */
   readonly filterFields: Readonly<Record<string, string | ValueLookup>>;
-  /** Sort name → path with `__`, or a value computed from related records. */
-  readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown>>>;
-  /** Paths with a dot. Default: the fields of `filterFields` that every read shape of the view shows. */
-  readonly jsonLogicFields?: readonly string[];
+  /** Sort name → path with `__`, or a value computed from related records or in JSON. */
+  readonly orderingFields: Readonly<Record<string, string | RelatedValue<never, unknown> | JsonValue<never, unknown>>>;
+  /** Paths with a dot, and values in JSON. Default: the fields of `filterFields` that every read shape of the view shows. */
+  readonly jsonLogicFields?: readonly (string | JsonValue<never, unknown>)[];
   /** Reports whether every read shape of the view shows a field. Without it, no field counts as shown. */
   readonly isShown?: (path: FieldPath) => boolean;
 }

@@ -1,12 +1,17 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import { Type } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { prefixErrors } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup } from '../language/resolve-lookup.ts';
+import { isNativePath } from '../language/native-term.ts';
 import { jsonLogicSchema } from './json-logic-schema.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
+import { lookupOf, type ValueLookup } from './value-lookup.ts';
 
 /**
  * `?filter=`: a condition in JSON Logic (https://jsonlogic.com) over the view's `jsonLogicFields`. By default these are
@@ -37,7 +42,7 @@ export class JsonLogicFilter extends Filter {
 
   constructor(target: FilterTarget) {
     super(target);
-    this.#fields = new Map(allowedPaths(target).map((path) => [path.key, path]));
+    this.#fields = allowedFields(target);
   }
 
   get parameters(): readonly ParameterDeclaration[] {
@@ -66,17 +71,34 @@ export class JsonLogicFilter extends Filter {
   }
 }
 
-function allowedPaths(target: FilterTarget): FieldPath[] {
+/** Returns the fields by their names in rules. */
+function allowedFields(target: FilterTarget): Map<string, FieldPath> {
   const { name, meta, jsonLogicFields, filterFields, isShown } = target;
+  const fields = new Map<string, FieldPath>();
   if (jsonLogicFields === undefined) {
-    const filtered = Object.entries(filterFields).flatMap(([parameter, lookup]) =>
-      typeof lookup === 'string'
-        ? [resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path)]
-        : [],
-    );
-    return filtered.filter((path) => isShown?.(path) === true);
+    for (const [parameter, lookup] of Object.entries(filterFields)) {
+      const path = resolveOption(name, 'filterFields', parameter, () => filteredPath(meta, lookup));
+      if (path !== undefined && isShown?.(path) === true && !fields.has(path.key)) fields.set(path.key, path);
+    }
+    return fields;
   }
-  return jsonLogicFields.map((field) =>
-    resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.')),
-  );
+  for (const field of jsonLogicFields) {
+    const path =
+      typeof field === 'string'
+        ? resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.'))
+        : prefixErrors(`${name}: jsonLogicFields`, () => field.pathFrom(meta));
+    const other = fields.get(path.key);
+    if (other !== undefined && other !== path) {
+      throw new ImproperlyConfigured(`${name}: jsonLogicFields has two fields with the name "${path.key}"`);
+    }
+    fields.set(path.key, path);
+  }
+  return fields;
+}
+
+/** Returns the field of a filter; undefined if its value is computed from related records. */
+function filteredPath(meta: EntityMetadata, lookup: string | ValueLookup): FieldPath | undefined {
+  if (typeof lookup === 'string') return resolveLookup(meta, lookup).path;
+  const { path } = lookupOf(meta, lookup);
+  return isNativePath(path) && path.inJson !== undefined ? path : undefined;
 }

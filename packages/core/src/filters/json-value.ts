@@ -29,17 +29,23 @@ type JsonTyped<Entity, Column extends keyof Entity, Path, Schema> = [Schema] ext
     : ValueAt<Static<Schema>, Path>
   : ValueAt<Entity[Column], Path>;
 
+/** The name of a value in JSON Logic: `data.size.width`. */
+type NameOf<Column, Path> = Path extends readonly [infer Key, ...infer Rest]
+  ? NameOf<`${Column & string}.${Key & string}`, Rest>
+  : Column;
+
 /** A value in a column that holds JSON, for filters. Made by `inJson()`. */
-export class JsonValue<Entity, Value> {
-  /** @internal */
+export class JsonValue<Entity, Value, Name = string> {
+  /** The property that holds JSON. */
   readonly column: string;
-  /** @internal */
+  /** The keys from the top of the JSON to the value. */
   readonly path: readonly string[];
   /** @internal */
   readonly schema: TSchema | undefined;
   /** Only for the types. */
   declare readonly entity?: (entity: Entity) => void;
   declare readonly value?: Value;
+  declare readonly logicName?: Name;
 
   /** @internal */
   constructor(column: string, path: readonly string[], schema: TSchema | undefined) {
@@ -60,7 +66,12 @@ export class JsonValue<Entity, Value> {
     const property = meta.properties[column as never] as EntityProperty | undefined;
     if (property === undefined) {
       const near = nearest(column, Object.keys(meta.properties));
-      const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+      const isRelated = Object.hasOwn(meta.properties, column.split(/__|\./)[0]!) && /__|\./.test(column);
+      const hint = isRelated
+        ? '; it takes a column of this entity, and does not follow relations'
+        : near === undefined
+          ? ''
+          : `; did you mean "${near}"?`;
       throw new ImproperlyConfigured(`${meta.className}: ${owner} names no property "${column}"${hint}`);
     }
     if (property.hidden === true) {
@@ -72,7 +83,7 @@ export class JsonValue<Entity, Value> {
       throw new ImproperlyConfigured(`${meta.className}: ${owner}: "${column}" does not hold JSON`);
     }
     const embedded = embeddedPart(meta, column, path);
-    if (embedded !== undefined) return jsonPath(meta, column, embedded.keys, embedded.type);
+    if (embedded !== undefined) return jsonPath(meta, column, path, embedded.type, embedded.keys);
     const type = schema && typeIn(schema, path, `${meta.className}: ${owner}`);
     if (type !== undefined) return jsonPath(meta, column, path, type);
     throw new ImproperlyConfigured(
@@ -93,14 +104,18 @@ function isPathOfKeys(path: unknown): boolean {
 function typeIn(schema: TSchema, path: readonly string[], owner: string): JsonValueType {
   let found = notNull(schema);
   for (const [index, key] of (isObject(found) ? path : []).entries()) {
-    const { properties = {} } = found as { properties?: Readonly<Record<string, TSchema>> };
+    const place = index === 0 ? 'the schema' : `"${path.slice(0, index).join('.')}"`;
+    const { properties } = found as { properties?: Readonly<Record<string, TSchema>> };
+    if (properties === undefined) {
+      const given = JSON.stringify(found);
+      throw new ImproperlyConfigured(`${owner}: ${place} must be an object with the property "${key}", got ${given}`);
+    }
     const inner = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (inner === undefined) {
       const known = Object.keys(properties);
       const near = nearest(key, known);
-      const place = index === 0 ? 'the schema' : `"${path.slice(0, index).join('.')}"`;
       throw new ImproperlyConfigured(
-        `${owner}: ${place} has no "${key}"${near === undefined ? '' : `; did you mean "${near}"?`} It has: ${known.join(', ') || 'nothing'}`,
+        `${owner}: ${place} has no "${key}"${near === undefined ? '.' : `; did you mean "${near}"?`} It has: ${known.join(', ')}`,
       );
     }
     found = notNull(inner);
@@ -141,7 +156,8 @@ function literalOf(schema: unknown): unknown {
 }
 
 /**
- * Makes a filter by a value in a column that holds JSON, for a view's `filterFields`. `path` has the keys from the top of
+ * Makes a filter by a value in a column that holds JSON, for a view's `filterFields`, `jsonLogicFields` and
+ * `orderingFields`. `path` has the keys from the top of
  * the JSON to the value. A key may contain any character.
  *
  * The value has a type, so that numbers compare as numbers: a text, number, boolean, date (`format: 'date'`) or enum.
@@ -167,6 +183,10 @@ export function inJson<
   const Column extends FieldName<Entity>,
   const Path extends Keys,
   Schema extends TSchema | undefined = undefined,
->(column: Column, path: Path, schema?: Schema): JsonValue<Entity, JsonTyped<Entity, Column, Path, Schema>> {
+>(
+  column: Column,
+  path: Path,
+  schema?: Schema,
+): JsonValue<Entity, JsonTyped<Entity, Column, Path, Schema>, NameOf<Column, Path>> {
   return new JsonValue(column, path, schema);
 }

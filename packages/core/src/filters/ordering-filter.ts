@@ -7,6 +7,7 @@ import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import { pathFor } from '../language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
+import type { JsonValue } from './json-value.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
@@ -66,12 +67,16 @@ export class OrderingFilter extends Filter {
 }
 
 /** The name distinguishes values of one relation with different conditions, for cursors. */
-function relatedValuePath({ meta }: FilterTarget, name: string, value: RelatedValue<never, unknown>): FieldPath {
+function relatedValuePath(
+  { meta }: FilterTarget,
+  name: string,
+  value: RelatedValue<never, unknown> | JsonValue<never, unknown>,
+): FieldPath {
   const path = value.pathFrom(meta);
   return Object.freeze({ ...path, key: `${path.key} as ${name}` });
 }
 
-function resolveOrder(target: FilterTarget, name: string, field: string | RelatedValue<never, unknown>): FieldPath {
+function resolveOrder(target: FilterTarget, name: string, field: FilterTarget['orderingFields'][string]): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');

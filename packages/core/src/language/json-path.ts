@@ -44,13 +44,15 @@ function storedAs({ kind, values = [] }: JsonValueType): Stored {
  * another type.
  *
  * @param column the property that holds JSON
- * @param names the keys from the top of the JSON to the value
+ * @param names the names from the top of the JSON to the value
+ * @param keys the keys by which the JSON has them, if an entity stores its properties under other keys
  */
 export function jsonPath(
   meta: EntityMetadata,
   column: string,
   names: readonly string[],
   type: JsonValueType,
+  keys: readonly string[] = names,
 ): NativePath {
   const field = fieldOf(meta, column);
   const key = [column, ...names].join('.');
@@ -68,8 +70,8 @@ export function jsonPath(
     sql: ({ alias, value, database }) => {
       const from = `${alias}."${field.replaceAll('"', '""')}"`;
       return database === 'PostgreSQL'
-        ? inPostgreSql(from, names.length, value, stored)
-        : inSqlite(from, names.length, value, stored);
+        ? inPostgreSql(from, keys.length, value, stored)
+        : inSqlite(from, keys.length, value, stored);
     },
     document: (...path) => inDocument(field, path as string[], stored),
   };
@@ -80,7 +82,8 @@ export function jsonPath(
     type,
     nullable: true,
     toMany: false,
-    native: { term, values: names },
+    native: { term, values: keys },
+    inJson: { column, names },
   };
   return Object.freeze(path);
 }
@@ -147,6 +150,11 @@ export function embeddedPart(meta: EntityMetadata, column: string, names: readon
       const known =
         target === undefined ? '' : `; ${target.className} has: ${Object.keys(target.properties).join(', ')}`;
       throw new ImproperlyConfigured(`${meta.className}.${column} has no "${names.join('.')}"${known}`);
+    }
+    if (part.hidden === true) {
+      throw new ImproperlyConfigured(
+        `${meta.className}.${column}: "${names.join('.')}" is declared hidden, so it cannot be used here`,
+      );
     }
     owner = part;
     keys.push(keyOf(part, name));

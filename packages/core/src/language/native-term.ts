@@ -33,6 +33,8 @@ export interface NativeTerm {
 /** A path to a number that the database computes with a term. Lists can be ordered by it like by a column. */
 export interface NativePath extends FieldPath {
   readonly native: { readonly term: NativeTerm; readonly values: readonly unknown[] };
+  /** The place of a value in a column that holds JSON. */
+  readonly inJson?: { readonly column: string; readonly names: readonly string[] };
 }
 
 /** Reports whether a term computes the value of a path. */

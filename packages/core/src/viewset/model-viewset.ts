@@ -82,12 +82,15 @@ export interface DeclaredView<Entity, Options> extends DeclaredFeatures<Entity, 
   readonly search: SearchOf<Option<Options, 'searchFields'>>;
   readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
   readonly filterValues: FilterValues<Entity, Or<Option<Options, 'filterFields'>, Record<never, never>>>;
-  readonly jsonLogicFields: ItemOf<Option<Options, 'jsonLogicFields'>>;
+  readonly jsonLogicFields: LogicNameOf<ItemOf<Option<Options, 'jsonLogicFields'>>>;
   readonly sort: 'orderingFields' extends keyof Options ? keyof Options['orderingFields'] : never;
   readonly filters: ItemOf<Option<Options, 'filters'>>;
   readonly pagination: Or<Option<Options, 'pagination'>, typeof PageNumberPagination>;
   readonly count: Option<Options, 'count'>;
 }
+
+/** The name of a field in JSON Logic. */
+type LogicNameOf<Field> = Field extends JsonValue<never, unknown, infer Name> ? Name : Field;
 
 /** The value of an option, or a default if the view does not have the option. */
 export type Or<Value, Default> = [Value] extends [never] ? Default : Value;

@@ -19,6 +19,7 @@ const Spec = defineEntity({
     color: p.enum(['red', 'blue']).nullable(),
     madeOn: p.date().nullable(),
     madeAt: p.datetime().nullable(),
+    pin: p.string().nullable().hidden(),
     size: () => p.embedded(SizeSchema).nullable(),
   },
 });
@@ -343,6 +344,10 @@ t.test('mistakes of a programmer are found at start', async (t) => {
   t.match(await messageFor(item('dta', ['color'], Type.String())), /names no property "dta"; did you mean "data"/);
   t.match(await messageFor(item('title', ['color'], Type.String())), /"title" does not hold JSON/);
   t.match(await messageFor(item('secret', ['color'], Type.String())), /declared hidden/);
+  t.match(await messageFor(item('spec', ['pin'])), /"pin" is declared hidden/);
+  const Either = Type.Object({ a: Type.Union([Type.Object({ b: Type.String() }), Type.Object({ c: Type.String() })]) });
+  t.match(await messageFor(item('data', ['a', 'b'], Either)), /"a" must be an object with the property "b", got /);
+  t.match(await messageFor(item('spec__x', ['y'], Type.String())), /does not follow relations/);
   t.throws(() => item('data', []), /"path" must be a list of 1 to 10 keys/);
   t.throws(() => item('data', ['a\u0000']), /"path" must be a list/);
   t.throws(() => item('data', 'color'), /"path" must be a list/);

@@ -435,3 +435,18 @@ t.test('shapes are values, and those that are made of them are typed', async () 
     message: /takes a shape of Book, got one of Chapter/,
   });
 });
+
+t.test('a JSON column of the type any can be named in shapes', async (t) => {
+  const Loose = defineEntity({
+    name: 'Loose',
+    properties: { id: p.integer().primary(), data: p.json<any>(), pin: p.string().hidden() },
+  });
+  const shape = readShape(Loose, ['id', 'data'], { info: 'data' });
+  same<keyof OutputOf<typeof shape>, 'id' | 'data' | 'info'>(true);
+  const described = readShape(Loose, [], { data: Type.Object({ color: Type.String() }) });
+  same<keyof OutputOf<typeof described>, 'data'>(true);
+  // @ts-expect-error -- hidden
+  t.ok(() => readShape(Loose, ['pin']));
+  // @ts-expect-error -- the type does not tell that it is an object
+  t.ok(() => readShape(Loose, [], { color: 'data.color' }));
+});

@@ -322,10 +322,15 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
   readonly searchFields?: readonly SearchField<Entity>[] | TextSearch<Entity>;
   /** Query parameter → lookup, `{ min_price: 'price__gte' }`, or `exists(…)`, `count(…)`, `inJson(…)`, `[count(…), 'gte']`. */
   readonly filterFields?: FilterFields<Entity>;
-  /** Fields that `?filter=` (JSON Logic) can use. Default: the fields that `filterFields` uses. */
-  readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
-  /** Sort name → field, or `exists(…)`, `count(…)`: `?sort=-price`. */
-  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'> | RelatedValue<Entity, boolean | number>>>;
+  /** Fields that `?filter=` (JSON Logic) can use, or `inJson(…)`. Default: the fields that `filterFields` uses. */
+  readonly jsonLogicFields?: readonly (JsonLogicField<Entity> | JsonValue<Entity, string | number | boolean>)[];
+  /** Sort name → field, or `exists(…)`, `count(…)`, `inJson(…)`: `?sort=-price`. */
+  readonly orderingFields?: Readonly<
+    Record<
+      string,
+      PathOf<Entity, '__'> | RelatedValue<Entity, boolean | number> | JsonValue<Entity, string | number | boolean>
+    >
+  >;
   /** The order of lists if the request does not sort. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
@@ -458,7 +463,10 @@ export const MODEL_VIEWSET_RULES = {
   ],
   searchFields: [`${TEXTS[0]}, or a search such as fullText()`, (value) => TEXTS[1](value) || isTextSearch(value)],
   filterFields: byParameter('lookups'),
-  jsonLogicFields: TEXTS,
+  jsonLogicFields: [
+    'a list of texts, or of inJson()',
+    (value) => isListOf(value, (item) => TEXT[1](item) || item instanceof JsonValue),
+  ],
   orderingFields: byParameter('fields'),
   ordering: TEXTS,
   filters: ANYTHING,
