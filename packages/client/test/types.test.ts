@@ -605,7 +605,9 @@ t.test('filters by values in JSON', async () => {
   const routes = () => new Router().register('lamps', LampViewSet).register('ruled', RuledViewSet);
   const { lamps, ruled } = createClient<ReturnType<typeof routes>>(options);
   await lamps.list({ color: 'red', widths: [1, 2.5], flat: true, note: 'x', sort: '-width' });
-  await lamps.list({ filter: { and: [{ '==': [{ var: 'data.color' }, 'red'] }, { '>': [{ var: 'data.size.width' }, 1] }] } });
+  await lamps.list({
+    filter: { and: [{ '==': [{ var: 'data.color' }, 'red'] }, { '>': [{ var: 'data.size.width' }, 1] }] },
+  });
   await ruled.list({ filter: { '>': [{ var: 'data.size.width' }, 1] } });
   // @ts-expect-error not listed
   await ruled.list({ filter: { '==': [{ var: 'data.color' }, 'red'] } });
