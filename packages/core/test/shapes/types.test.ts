@@ -439,6 +439,7 @@ t.test('shapes are values, and those that are made of them are typed', async () 
 t.test('a JSON column of the type any can be named in shapes', async (t) => {
   const Loose = defineEntity({
     name: 'Loose',
+    // oxlint-disable-next-line typescript/no-explicit-any -- what the test is about
     properties: { id: p.integer().primary(), data: p.json<any>(), pin: p.string().hidden() },
   });
   const shape = readShape(Loose, ['id', 'data'], { info: 'data' });
