@@ -41,7 +41,7 @@ writeFileSync(
 run('pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 // The explorer knows MikroORM by its tests alone, which are of the tracker.
 run('pnpm', ['--recursive', '--no-bail', '--filter', '!@viewset/explorer', 'exec', 'tsc']);
-runTests('packages/core/test/{http,mikro,permissions,query,shapes,viewset}/*.test.ts', {});
+runTests('packages/core/test/{features,fields,mikro,permissions,query,shapes,view}/**/*.test.ts', {});
 const mongo = process.env['TEST_MONGODB_URL'];
 if (mongo === undefined) console.log('TEST_MONGODB_URL is not set: nothing was tried on MongoDB');
 else runTests(ON_MONGO, { TEST_MONGODB_URL: mongo });

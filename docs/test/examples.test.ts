@@ -16,7 +16,7 @@ const namesIn = (path: string): string[] => exportedNames(readFileSync(join(root
 const shared = new Map([
   ['../../support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
   ...MODULES.map((name) => [`@viewset/${name}`, namesIn(`packages/${sourceOf(name)}`)] as const),
-  ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
+  ['@viewset/core/status', namesIn('packages/core/src/http/status.ts')] as const,
 ]);
 
 const folders = new Set<string>();

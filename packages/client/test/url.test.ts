@@ -1,5 +1,5 @@
 import t from 'tap';
-import { kebabCase as ofServer } from '../../core/src/kebab-case.ts';
+import { kebabCase as ofServer } from '../../core/src/support/kebab-case.ts';
 import { kebabCase } from '../src/url.ts';
 
 t.test('the path of an action is the one that the server makes', async (t) => {

@@ -13,15 +13,15 @@ export { Scope } from './backends/scope.ts';
 export { inverseSide, type Tie, tieOf } from './backends/tie.ts';
 export { type KeysetTerms, keysetTerm, type Place, placesOf } from './backends/keyset.ts';
 
-export { inLookups } from './language/across-relations.ts';
-export { comparesOneKey, isAlways } from './language/condition.ts';
-export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './language/fold-case.ts';
+export { inLookups } from './query/language/across-relations.ts';
+export { comparesOneKey, isAlways } from './query/language/condition.ts';
+export { DOT, DOTTED_I, foldCase, foldedLetters, variantsOf } from './query/language/fold-case.ts';
 
-export type { Group, Grouping, GroupKey, GroupTotal } from './language/grouping.ts';
-export type { RelatedProjection } from './language/projection.ts';
-export type { Query, Slice } from './language/query.ts';
-export { isNativePath, nativeForm, type NativePath } from './language/native-term.ts';
-export { countedRecords, isRelatedPath, type RelatedPath } from './language/related-path.ts';
+export type { Group, Grouping, GroupKey, GroupTotal } from './query/language/grouping.ts';
+export type { RelatedProjection } from './query/language/projection.ts';
+export type { Query, Slice } from './query/language/query.ts';
+export { isNativePath, nativeForm, type NativePath } from './query/language/native-term.ts';
+export { countedRecords, isRelatedPath, type RelatedPath } from './query/language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';
@@ -34,6 +34,6 @@ export { guardTransaction } from './mikro/endable-transaction.ts';
 export { writeQueryLog } from './mikro/query-log.ts';
 export { hasTransactions } from './mikro/transactions.ts';
 
-export { checkNotAborted, onAbort } from './abort-state.ts';
-export { isPlainRecord, isRecord } from './json.ts';
-export { repeated } from './repeated.ts';
+export { checkNotAborted, onAbort } from './http/abort-state.ts';
+export { isPlainRecord, isRecord } from './support/json.ts';
+export { repeated } from './support/repeated.ts';

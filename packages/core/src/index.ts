@@ -13,31 +13,31 @@ export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
 export { freeSlot } from './plugin/admission.ts';
 export { errorHandler, reportError, toHttpError } from './plugin/error-handler.ts';
-export { isInTime } from './time-limit.ts';
+export { isInTime } from './support/time-limit.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/body-parsers.ts';
 export { serializeBySchema } from './schema/scope-serializers.ts';
 
-export { ViewSet } from './viewset/viewset.ts';
-export type { DeclaredList } from './viewset/setup/list-definition.ts';
-export type { Idempotency, IdempotencyMode, KeyedRequest, SentAnswer } from './viewset/setup/idempotency.ts';
-export type { ViewDocumentation } from './viewset/setup/view-documentation.ts';
-export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
-export type { OutputOf } from './viewset/setup/model-viewset-options.ts';
-export type { Problems } from './viewset/writes/problems.ts';
-export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
+export { ViewSet } from './view/viewset.ts';
+export type { DeclaredList } from './view/setup/list-definition.ts';
+export type { Idempotency, IdempotencyMode, KeyedRequest, SentAnswer } from './view/setup/idempotency.ts';
+export type { ViewDocumentation } from './view/setup/view-documentation.ts';
+export { ModelViewSet, type ModelViewSetClass } from './view/model-viewset.ts';
+export type { OutputOf } from './view/setup/model-viewset-options.ts';
+export type { Problems } from './view/write/problems.ts';
+export { ModelViewSetBase, type WriteData } from './view/model-viewset-base.ts';
 export type {
   InputOf,
   JsonLogicField,
   ModelViewSetOptions,
   SearchField,
   UpdateInputOf,
-} from './viewset/setup/model-viewset-options.ts';
-export type { EnvelopeOption } from './viewset/answers/envelope.ts';
-export type { ReadShapes, WriteShapes } from './viewset/request/named-shapes.ts';
-export type { OutputOperation, Operation, UpdateMethod, WriteKind } from './viewset/request/operation.ts';
+} from './view/setup/model-viewset-options.ts';
+export type { EnvelopeOption } from './view/answers/envelope.ts';
+export type { ReadShapes, WriteShapes } from './view/request/named-shapes.ts';
+export type { OutputOperation, Operation, UpdateMethod, WriteKind } from './view/request/operation.ts';
 export {
   action,
   type Action,
@@ -49,10 +49,10 @@ export {
   type RecordRequest,
   type Examples,
   type Words,
-} from './viewset/setup/action.ts';
+} from './view/setup/action.ts';
 
-export { ERROR_SCHEMA, type FormatError, type FormattedError } from './error-format.ts';
-export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
+export { ERROR_SCHEMA, type FormatError, type FormattedError } from './errors/error-format.ts';
+export type { OperationParameter, OperationPlan, OperationResponse } from './routes/operation-plan.ts';
 
 export {
   Forbidden,
@@ -77,7 +77,7 @@ export {
   type ErrorBody,
   type ErrorDetail,
   type HttpErrorOptions,
-} from './errors.ts';
+} from './errors/errors.ts';
 
 export {
   getCurrentUser,
@@ -88,10 +88,10 @@ export {
   type CurrentUser,
   type UserFunctions,
   type ViewsetTypes,
-} from './current-user.ts';
-export { InvalidUsageCollector } from './invalid-usage-collector.ts';
-export { checkOptionNames, wrongOption } from './options.ts';
-export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
+} from './http/current-user.ts';
+export { InvalidUsageCollector } from './errors/invalid-usage-collector.ts';
+export { checkOptionNames, wrongOption } from './errors/options.ts';
+export { QueryParameters, invalidParameter, type ParameterDeclaration } from './http/parameters.ts';
 
 export { computed, type Computed } from './shapes/read/read-field.ts';
 export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
@@ -118,7 +118,7 @@ export { requireEntities } from './mikro/required-entities.ts';
 export { canSkipLocked } from './mikro/skip-locked.ts';
 export { requireTransactions } from './mikro/transactions.ts';
 export { checkFlushed } from './mikro/unflushed-changes.ts';
-export { afterCommit } from './viewset/writes/after-commit.ts';
+export { afterCommit } from './view/write/after-commit.ts';
 export type {
   HistoricRecord,
   HistoryOption,
@@ -126,22 +126,22 @@ export type {
   HistoryView,
   ViewHistory,
 } from './features/history/record-history.ts';
-export type { Feature, FeatureParts, FeatureView } from './viewset/setup/feature.ts';
-export type { PermissionsByOperation, ViewPermissions } from './viewset/setup/view-permissions.ts';
+export type { Feature, FeatureParts, FeatureView } from './view/setup/feature.ts';
+export type { PermissionsByOperation, ViewPermissions } from './view/setup/view-permissions.ts';
 export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';
 export { liveFeature, type LivePlugin } from './features/live/feature.ts';
 export type { SoftDeleteOption } from './features/soft-delete/soft-delete.ts';
 export type { KeptField } from './features/history/history-fields.ts';
 export type { HistoryListener, HistoryWrite, KeptValues } from './features/history/history-recorder.ts';
-export type { RecordWrite, WriteListener } from './viewset/writes/write-listener.ts';
-export { partOf, RequestPart, type RequestPartOptions } from './viewset/writes/request-part.ts';
+export type { RecordWrite, WriteListener } from './view/write/write-listener.ts';
+export { partOf, RequestPart, type RequestPartOptions } from './view/write/request-part.ts';
 export { isTransactionLost } from './query/known-errors.ts';
 export { retryLost } from './query/retry-lost.ts';
-export { inTransaction } from './viewset/writes/transaction.ts';
-export { acceptedType } from './accepted-type.ts';
-export { addVary } from './add-vary.ts';
-export { sendStaticFile, type StaticFile, staticFile } from './static-file.ts';
+export { inTransaction } from './view/write/transaction.ts';
+export { acceptedType } from './http/accepted-type.ts';
+export { addVary } from './http/add-vary.ts';
+export { sendStaticFile, type StaticFile, staticFile } from './http/static-file.ts';
 export { file, type FileField, type FileFieldOptions } from './files/file-field.ts';
 export { type NamedUpload, sweepUploads } from './files/direct-uploads.ts';
 export {
@@ -163,8 +163,8 @@ export type { WritableSchema } from './shapes/write/write-input.ts';
 export { QuerySet } from './query/queryset.ts';
 export type { EntityOptions } from './backends/backend.ts';
 export { RecordFinder } from './query/record-finder.ts';
-export type { Counting, CountOf, Page } from './language/query.ts';
-export { compare } from './language/compare.ts';
+export type { Counting, CountOf, Page } from './query/language/query.ts';
+export { compare } from './query/language/compare.ts';
 export {
   after,
   always,
@@ -176,14 +176,14 @@ export {
   not,
   or,
   type Condition,
-} from './language/condition.ts';
-export { nativeNumber, type NativeTerm, type TermRecord } from './language/native-term.ts';
-export type { Period } from './language/grouping.ts';
-export type { OrderKey } from './language/order.ts';
-export { resolveLookup, parseLookupText, type ResolvedLookup } from './language/resolve-lookup.ts';
-export type { Lookup } from './language/lookup.ts';
-export type { LookupName, Lookups, OrderName } from './language/lookup-name.ts';
-export type { Projection } from './language/projection.ts';
+} from './query/language/condition.ts';
+export { nativeNumber, type NativeTerm, type TermRecord } from './query/language/native-term.ts';
+export type { Period } from './query/language/grouping.ts';
+export type { OrderKey } from './query/language/order.ts';
+export { resolveLookup, parseLookupText, type ResolvedLookup } from './query/language/resolve-lookup.ts';
+export type { Lookup } from './query/language/lookup.ts';
+export type { LookupName, Lookups, OrderName } from './query/language/lookup-name.ts';
+export type { Projection } from './query/language/projection.ts';
 
 export { fieldPath, type FieldPath } from './fields/field-path.ts';
 export type { FieldKind, FieldType } from './fields/field-kind.ts';
@@ -246,7 +246,7 @@ export { rateLimitStore } from './stores/rate-limit-store.ts';
 export { RedisStore, type RedisStoreOptions } from './stores/redis-store.ts';
 export { StoreUnavailable, type HitResult, type PutOptions, type Store, type TakeResult } from './stores/store.ts';
 
-export * from './status.ts';
+export * from './http/status.ts';
 
 export { HealthCheck, type HealthCheckOptions } from './health/health-check.ts';
 export { HealthRegistry, type HealthRegistryOptions } from './health/health-registry.ts';

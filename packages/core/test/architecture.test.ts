@@ -33,7 +33,8 @@ const every = [
   ...live,
   ...testing,
 ];
-const layers = documentedLayers();
+const storeys = documentedStoreys();
+const rooms = storeys.flatMap((storey) => storey.rooms);
 
 /** The entries of core: for applications, and for packages that bring a backend. */
 const ENTRIES: readonly string[] = ['index.ts', 'backend.ts'];
@@ -56,9 +57,9 @@ const PRIVATE_ELSEWHERE =
 const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|libsql|mongodb|kysely|mysql2|sqlite3)($|\/))/;
 
 t.test('docs/architecture.md lists the folders that there are', async (t) => {
-  t.ok(layers.length > 5 && core.flatMap(relativeImports).length > 50, 'the list and the imports can be read');
+  t.ok(storeys.length > 5 && core.flatMap(relativeImports).length > 50, 'the list and the imports can be read');
   const folders = new Set(core.map(({ path }) => folderOf(path)).filter((folder) => folder !== ''));
-  t.strictSame([...folders].toSorted(), layers.toSorted(), 'the folders of src that have files, to their full depth');
+  t.strictSame([...folders].toSorted(), rooms.toSorted(), 'the folders of src that have files, to their full depth');
 });
 
 t.test('imports run downwards', async (t) => {
@@ -68,6 +69,33 @@ t.test('imports run downwards', async (t) => {
       .map(({ path, line }) => `src/${module.path}:${line} imports ${path}, which is above it`),
   );
   t.strictSame(upwards, []);
+});
+
+t.test('rooms of one storey do not import each other in a circle, except on the ground floor', async (t) => {
+  for (const storey of storeys.slice(0, -1)) {
+    const importsOf = (room: string): string[] => [
+      ...new Set(
+        core
+          .filter(({ path }) => folderOf(path) === room)
+          .flatMap(relativeImports)
+          .map(({ path }) => folderOf(path))
+          .filter((other) => other !== room && storey.rooms.includes(other)),
+      ),
+    ];
+    t.strictSame(circles(storey.rooms, importsOf), [], storey.name);
+  }
+});
+
+t.test('features do not import each other', async (t) => {
+  const crossing = core.flatMap((module) => {
+    const room = folderOf(module.path);
+    if (!/^features\/.+\//.test(room)) return [];
+    const others = relativeImports(module).filter(
+      ({ path }) => path.startsWith('features/') && folderOf(path) !== room,
+    );
+    return others.map(({ path, line }) => `src/${module.path}:${line} imports ${path}`);
+  });
+  t.strictSame(crossing, []);
 });
 
 t.test('no module above backends/ imports a kind of database, except the file that selects the backend', async (t) => {
@@ -223,7 +251,7 @@ for (const [name, modules, entries] of [
     );
     for (const entry of passingOn) {
       // The constants are a public entry of their own, and importable from the root too.
-      const stars = name === 'core' && entry.path === 'index.ts' ? ['./status.ts'] : [];
+      const stars = name === 'core' && entry.path === 'index.ts' ? ['./http/status.ts'] : [];
       t.strictSame(entry.starExports, stars, 'no export * of anything inside');
       t.strictSame(entry.otherStatements, [], 'nothing but export … from');
       for (const { name: exported, specifier } of entry.reExports) {
@@ -244,11 +272,22 @@ t.test('every name of core is exported by one entry point only', async (t) => {
   t.strictSame(twice, []);
 });
 
-/** The folders of the list in docs/architecture.md, from the top down, each with its whole path. */
-function documentedLayers(): string[] {
+/** A storey of the list in docs/architecture.md, with its folders. */
+interface Storey {
+  readonly name: string;
+  /** Each with its whole path, `backends/sql/`. */
+  readonly rooms: readonly string[];
+}
+
+/** The storeys of the list in docs/architecture.md, from the top down. */
+function documentedStoreys(): Storey[] {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8');
-  const list = /^## Layers.*?((?:^ {4}\S.*\n)+)/ms.exec(text)?.[1] ?? '';
-  return [...list.matchAll(/^ {4}((?:[\w-]+\/)+)/gm)].map((match) => match[1] ?? '');
+  const list = /^## Storeys.*?((?:^ {4}.*\n)+)/ms.exec(text)?.[1] ?? '';
+  return list.split(/^ {4}(?=\S)/m).flatMap((storey) => {
+    const [name = '', ...lines] = storey.split('\n');
+    const folders = lines.flatMap((line) => /^ {8}((?:[\w-]+\/)+)/.exec(line)?.[1] ?? []);
+    return folders.length === 0 ? [] : [{ name, rooms: folders }];
+  });
 }
 
 function listedMembers(): { readonly file: string; readonly owner: string; readonly name: string }[] {
@@ -262,11 +301,11 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
 }
 
-/** How far down a file stands: the entries above all, a folder as listed, a file of src itself on the ground floor. */
+/** How far down a file stands: the entries above all, else the storey of its folder. */
 function rank(path: string): number {
   if (ENTRIES.includes(path)) return -1;
-  const folder = folderOf(path);
-  return folder === '' ? layers.length : layers.indexOf(folder);
+  const room = folderOf(path);
+  return storeys.findIndex(({ rooms: ofStorey }) => ofStorey.includes(room));
 }
 
 function relativeImports(module: SourceModule): { path: string; line: number }[] {
@@ -297,15 +336,20 @@ function declaredPackages(manifest: string): Set<string> {
 /** Each way of imports that comes back to where it began, once. */
 function cycles(modules: readonly SourceModule[]): string[] {
   const importsOf = new Map(modules.map((module) => [module.path, relativeImports(module).map(({ path }) => path)]));
+  return circles([...importsOf.keys()], (path) => importsOf.get(path) ?? []);
+}
+
+/** Each way from one of these names to itself, once. */
+function circles(names: readonly string[], nextOf: (name: string) => readonly string[]): string[] {
   const found = new Set<string>();
   const done = new Set<string>();
-  const walk = (path: string, way: readonly string[]): void => {
-    const seenAt = way.indexOf(path);
-    if (seenAt !== -1) found.add([...way.slice(seenAt), path].join(' → '));
-    if (seenAt !== -1 || done.has(path)) return;
-    for (const next of importsOf.get(path) ?? []) walk(next, [...way, path]);
-    done.add(path);
+  const walk = (name: string, way: readonly string[]): void => {
+    const seenAt = way.indexOf(name);
+    if (seenAt !== -1) found.add([...way.slice(seenAt), name].join(' → '));
+    if (seenAt !== -1 || done.has(name)) return;
+    for (const next of nextOf(name)) walk(next, [...way, name]);
+    done.add(name);
   };
-  for (const { path } of modules) walk(path, []);
+  for (const name of names) walk(name, []);
   return [...found];
 }

@@ -3,9 +3,9 @@ import t from 'tap';
 import { filterOf } from '../src/backend/condition.ts';
 import { parsePreciseDate } from '../../core/src/fields/calendar.ts';
 import { fieldPath } from '../../core/src/fields/field-path.ts';
-import { compare } from '../../core/src/language/compare.ts';
-import { after, and, matching, not } from '../../core/src/language/condition.ts';
-import { Order, orderKey } from '../../core/src/language/order.ts';
+import { compare } from '../../core/src/query/language/compare.ts';
+import { after, and, matching, not } from '../../core/src/query/language/condition.ts';
+import { Order, orderKey } from '../../core/src/query/language/order.ts';
 import { entities, Product } from '../../core/test/query/catalog.ts';
 import { openMongo, skipMongo } from '../../core/test/support/databases.ts';
 

@@ -2,8 +2,8 @@
 import type { MikroORM } from '@mikro-orm/core';
 import t, { type Test } from 'tap';
 import { CursorPagination, ModelViewSet, Router } from '@viewset/core';
-import { fillEveryKind, SERIAL } from '../../core/test/http/every-kind.ts';
-import { declared, FILTERS, SORTS } from '../../core/test/http/list-requests.ts';
+import { fillEveryKind, SERIAL } from '../../core/test/fields/every-kind.ts';
+import { declared, FILTERS, SORTS } from '../../core/test/view/operations/list-requests.ts';
 import { Country, entities, Maker, Product, Tag } from '../../core/test/query/catalog.ts';
 import { openMongo, openPostgreSql, skipMongo, skipPostgreSql } from '../../core/test/support/databases.ts';
 import { testApp } from '../../core/test/support/library.ts';

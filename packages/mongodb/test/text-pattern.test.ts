@@ -1,6 +1,6 @@
 import t from 'tap';
 import { textFilter } from '../src/backend/text-pattern.ts';
-import { foldCase } from '../../core/src/language/fold-case.ts';
+import { foldCase } from '../../core/src/query/language/fold-case.ts';
 
 function pattern(lookup: 'icontains' | 'istartswith' | 'iendswith' | 'iexact' | 'contains', text: string): RegExp {
   const { $regex } = textFilter('name', lookup, text)['name'] as { $regex: string };

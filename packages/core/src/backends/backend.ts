@@ -1,11 +1,11 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
+import type { Awaitable } from '../support/awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { Warn } from '../mikro/replicas.ts';
-import type { Condition } from '../language/condition.ts';
-import type { Group, Grouping } from '../language/grouping.ts';
-import type { Projection } from '../language/projection.ts';
-import type { Counting, Page, Query, Slice } from '../language/query.ts';
+import type { Condition } from '../query/language/condition.ts';
+import type { Group, Grouping } from '../query/language/grouping.ts';
+import type { Projection } from '../query/language/projection.ts';
+import type { Counting, Page, Query, Slice } from '../query/language/query.ts';
 import type { DatabaseErrors, PlacedViolation, Violation } from './database-errors.ts';
 import type { Source } from './source.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { isTablePerType } from '../fields/property.ts';
 
 /** @throws ImproperlyConfigured for an entity that does not have exactly one table and one key */

@@ -1,5 +1,5 @@
 import { DriverException, type EntityMetadata, type Platform } from '@mikro-orm/core';
-import { HttpError, ServiceUnavailable } from '../errors.ts';
+import { HttpError, ServiceUnavailable } from '../errors/errors.ts';
 
 /** A database's rejection of the values of a statement. */
 export interface Violation {

@@ -1,12 +1,12 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { dateBeyond } from '../fields/calendar.ts';
 import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
 import { isOtherNumber, isOtherText } from '../fields/value-reader.ts';
 import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
-import { getOrMake } from '../get-or-make.ts';
+import { getOrMake } from '../support/get-or-make.ts';
 import { showLoaded } from '../mikro/entities.ts';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../errors/nearest.ts';
 
 /** The columns of one entity within a row. */
 interface Part {

@@ -1,5 +1,5 @@
 import type { FieldPath } from '../fields/field-path.ts';
-import type { RelatedProjection } from '../language/projection.ts';
+import type { RelatedProjection } from '../query/language/projection.ts';
 import type { Question } from './question.ts';
 
 /** The children to read in one statement with their record. */

@@ -1,5 +1,5 @@
-import type { Condition } from '../language/condition.ts';
-import type { OrderKey } from '../language/order.ts';
+import type { Condition } from '../query/language/condition.ts';
+import type { OrderKey } from '../query/language/order.ts';
 
 /** An order key, its column in the database's form, and the value of the record to continue from. */
 export interface Place<Column = string> {

@@ -1,5 +1,5 @@
-import { type Awaitable, whenReady } from '../awaitable.ts';
-import type { Counting, Page, Slice } from '../language/query.ts';
+import { type Awaitable, whenReady } from '../support/awaitable.ts';
+import type { Counting, Page, Slice } from '../query/language/query.ts';
 
 /** The rows of a slice, the number of all rows (null: not counted), and whether more follow. */
 export type RowPage = Page<unknown[], number | null>;

@@ -1,4 +1,4 @@
-import type { Query } from '../language/query.ts';
+import type { Query } from '../query/language/query.ts';
 
 /** Caches a value for a query and its columns, for as long as both exist. */
 export class QueryMemo<Value> {

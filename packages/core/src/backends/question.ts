@@ -1,6 +1,6 @@
 import type { FieldPath } from '../fields/field-path.ts';
-import type { Condition } from '../language/condition.ts';
-import type { Query, Slice } from '../language/query.ts';
+import type { Condition } from '../query/language/condition.ts';
+import type { Query, Slice } from '../query/language/query.ts';
 import type { Visible } from './entity-filters.ts';
 
 /** The visible records of a query, for one command. */

@@ -1,12 +1,12 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { type Awaitable, whenReady } from '../support/awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import { keyText, primaryKey } from '../fields/primary-key.ts';
-import { cacheRelated } from '../language/cached-related.ts';
-import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
-import type { Query } from '../language/query.ts';
-import type { RelatedPath } from '../language/related-path.ts';
+import { cacheRelated } from '../query/language/cached-related.ts';
+import type { Children, Projection, RelatedProjection } from '../query/language/projection.ts';
+import type { Query } from '../query/language/query.ts';
+import type { RelatedPath } from '../query/language/related-path.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
 import { entityReader, keyOf } from '../mikro/entity-reader.ts';
 import { managedSource, type Source } from './source.ts';

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { holdsKeys, isReference, ownsColumn, referredKey } from '../fields/property.ts';
-import type { FilterScope } from '../language/condition.ts';
+import type { FilterScope } from '../query/language/condition.ts';
 import { filterScopePrefix, type RelatedFilter, type RelatedFilters } from './entity-filters.ts';
 
 /**

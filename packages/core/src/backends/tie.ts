@@ -1,5 +1,5 @@
 import type { EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { isPolymorphic, ownsColumn } from '../fields/property.ts';
 
 /** The columns that connect the records of a relation to their owner. */

@@ -1,5 +1,5 @@
-import type { Feature } from '../viewset/setup/feature.ts';
-import type { PluggedOption } from '../viewset/setup/features.ts';
+import type { Feature } from '../view/setup/feature.ts';
+import type { PluggedOption } from '../view/setup/features.ts';
 import { BULK } from './bulk/feature.ts';
 import { ETAGS, REQUIRE_IF_MATCH } from './conditional/feature.ts';
 import { EMITS } from './emits/feature.ts';

@@ -5,7 +5,7 @@ import {
   EntitySchema,
   MetadataStorage,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /**
  * Returns the metadata that an entity was declared with, without an initialised ORM: type, length, precision, scale,

@@ -1,4 +1,4 @@
-import { textProblem } from '../json.ts';
+import { textProblem } from '../support/json.ts';
 import { isoDate, isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.ts';
 import { isDecimalText, plainDecimal } from './decimal-text.ts';
 import type { FieldKind, FieldType } from './field-kind.ts';

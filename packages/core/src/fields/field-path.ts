@@ -1,6 +1,6 @@
 import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { nearest } from '../errors/nearest.ts';
 import type { FieldType } from './field-kind.ts';
 import { fieldType } from './field-type.ts';
 import {

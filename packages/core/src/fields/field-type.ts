@@ -15,7 +15,7 @@ import {
   UuidType,
   types,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { FieldKind, FieldType } from './field-kind.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
 import { declarationOf } from './declared-metadata.ts';

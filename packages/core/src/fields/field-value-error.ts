@@ -1,4 +1,4 @@
-import { InvalidUsage } from '../errors.ts';
+import { InvalidUsage } from '../errors/errors.ts';
 
 /**
  * A value that does not fit its field. The message ends a sentence, `must be an integer`; code that knows the place of the value catches

@@ -1,5 +1,5 @@
 import { type EntityMetadata, type EntityName, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { declaredMetadata } from './declared-metadata.ts';
 
 /** Finds the entity or embeddable of a property, before or after discovery. Undefined if it has none. */

@@ -1,5 +1,5 @@
-import { getOrMake } from '../get-or-make.ts';
-import { nearest } from '../nearest.ts';
+import { getOrMake } from '../support/get-or-make.ts';
+import { nearest } from '../errors/nearest.ts';
 
 /** A change of the clocks of a time zone. */
 export interface OffsetChange {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { FieldValueError } from '../fields/field-value-error.ts';
-import { isPlainRecord } from '../json.ts';
-import { TextSeal } from '../sealed-text.ts';
+import { isPlainRecord } from '../support/json.ts';
+import { TextSeal } from '../support/sealed-text.ts';
 import type { Store } from '../stores/store.ts';
 import { ANY_BYTES, type FileField, HEAD_BYTES } from './file-field.ts';
 import type { FileStore, SignedUpload } from './file-store.ts';

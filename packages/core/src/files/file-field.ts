@@ -1,7 +1,7 @@
 import type { FileTypeResult } from 'file-type';
 import type { TSchema } from 'typebox';
-import { PayloadTooLarge, UnsupportedMediaType } from '../errors.ts';
-import { ANYTHING, BOOLEAN, checkOptions, LIST, type OptionRule, wrongOption } from '../options.ts';
+import { PayloadTooLarge, UnsupportedMediaType } from '../errors/errors.ts';
+import { ANYTHING, BOOLEAN, checkOptions, LIST, type OptionRule, wrongOption } from '../errors/options.ts';
 import type { FileStore } from './file-store.ts';
 
 /** The options of a file field. */

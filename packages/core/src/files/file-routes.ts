@@ -1,5 +1,5 @@
 import type { EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /** The route of a view that serves the files of one property. */
 export interface FileRoute {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
-import { checkOptions, FUNCTION } from '../options.ts';
+import { checkOptions, FUNCTION } from '../errors/options.ts';
 
 /** The facts about a file. A store may keep them with the bytes. */
 export interface FileFacts {

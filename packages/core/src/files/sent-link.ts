@@ -1,4 +1,4 @@
-import { isPlainRecord } from '../json.ts';
+import { isPlainRecord } from '../support/json.ts';
 import type { FileLink } from './file-type.ts';
 
 /** The link of a file in a body, as a response has shown it. It keeps the file of the record, if it is its link. */

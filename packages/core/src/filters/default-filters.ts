@@ -1,4 +1,4 @@
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { FilterClass, FilterTarget } from './filter.ts';
 import { JsonLogicFilter } from './json-logic-filter.ts';
 import { OrderingFilter } from './ordering-filter.ts';

@@ -1,12 +1,12 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { Awaitable } from '../awaitable.ts';
-import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
+import type { Awaitable } from '../support/awaitable.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../errors/errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { isRecord } from '../json.ts';
-import { checkOptionNames, prefixErrors, wrongOption } from '../options.ts';
-import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import { isRecord } from '../support/json.ts';
+import { checkOptionNames, prefixErrors, wrongOption } from '../errors/options.ts';
+import type { ParameterDeclaration, QueryParameters } from '../http/parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';

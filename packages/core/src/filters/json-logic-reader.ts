@@ -1,12 +1,12 @@
 import type { FieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkFieldJson } from '../fields/field-value.ts';
-import { isRecord, textProblem } from '../json.ts';
-import { compare, elementPath } from '../language/compare.ts';
-import { and, not, or, type Condition } from '../language/condition.ts';
-import { lookupsFor, type Lookup } from '../language/lookup.ts';
-import { nearest } from '../nearest.ts';
-import { echo } from '../parameters.ts';
+import { isRecord, textProblem } from '../support/json.ts';
+import { compare, elementPath } from '../query/language/compare.ts';
+import { and, not, or, type Condition } from '../query/language/condition.ts';
+import { lookupsFor, type Lookup } from '../query/language/lookup.ts';
+import { nearest } from '../errors/nearest.ts';
+import { echo } from '../http/parameters.ts';
 
 /** An invalid rule. The message says what was expected, what was received, and where, as a JSON pointer. */
 export class JsonLogicError extends Error {

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { FieldType } from '../fields/field-kind.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
-import { lookupsFor } from '../language/lookup.ts';
+import { lookupsFor } from '../query/language/lookup.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

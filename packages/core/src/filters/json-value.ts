@@ -1,14 +1,14 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { Static, TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { fieldType } from '../fields/field-type.ts';
 import { isEmbeddable } from '../fields/property.ts';
-import { isRecord, textProblem } from '../json.ts';
-import { embeddedPart, enumType, jsonPath, type JsonValueType } from '../language/json-path.ts';
-import type { NativePath } from '../language/native-term.ts';
-import { nearest } from '../nearest.ts';
-import { TEXT, wrongOption } from '../options.ts';
+import { isRecord, textProblem } from '../support/json.ts';
+import { embeddedPart, enumType, jsonPath, type JsonValueType } from '../query/language/json-path.ts';
+import type { NativePath } from '../query/language/native-term.ts';
+import { nearest } from '../errors/nearest.ts';
+import { TEXT, wrongOption } from '../errors/options.ts';
 
 /** The most keys of a path. */
 const MAX_DEPTH = 10;

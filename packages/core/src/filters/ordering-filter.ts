@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../parameters.ts';
-import { checkOrderKey, type OrderKey } from '../language/order.ts';
-import { pathFor } from '../language/related-path.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../http/parameters.ts';
+import { checkOrderKey, type OrderKey } from '../query/language/order.ts';
+import { pathFor } from '../query/language/related-path.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { RelatedValue } from '../shapes/read/related-value.ts';
 import type { JsonValue } from './json-value.ts';

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Awaitable } from '../awaitable.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { compare } from '../language/compare.ts';
-import { and, or, type Condition } from '../language/condition.ts';
-import type { Lookup } from '../language/lookup.ts';
+import type { Awaitable } from '../support/awaitable.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../http/parameters.ts';
+import { compare } from '../query/language/compare.ts';
+import { and, or, type Condition } from '../query/language/condition.ts';
+import type { Lookup } from '../query/language/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
+import { resolveLookup, type ResolvedLookup } from '../query/language/resolve-lookup.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import type { SearchLimits } from './text-search.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { Awaitable } from '../awaitable.ts';
+import type { Awaitable } from '../support/awaitable.ts';
 import type { QuerySet } from '../query/queryset.ts';
 
 /** The view that a search is for. */

@@ -1,8 +1,8 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { LookupFor } from '../language/lookup-name.ts';
-import type { Lookup } from '../language/lookup.ts';
-import { fitting, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { wrongOption } from '../options.ts';
+import type { LookupFor } from '../query/language/lookup-name.ts';
+import type { Lookup } from '../query/language/lookup.ts';
+import { fitting, type ResolvedLookup } from '../query/language/resolve-lookup.ts';
+import { wrongOption } from '../errors/options.ts';
 import { RelatedValue } from '../shapes/read/related-value.ts';
 import { JsonValue } from './json-value.ts';
 

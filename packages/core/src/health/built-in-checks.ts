@@ -1,6 +1,6 @@
 import { replicasOf } from '../mikro/replicas.ts';
-import { wrongOption } from '../options.ts';
-import { isBusy } from '../sqlite-busy.ts';
+import { wrongOption } from '../errors/options.ts';
+import { isBusy } from '../support/sqlite-busy.ts';
 import { isCluster, isConnectionLost, type RedisClient } from '../stores/redis-connection.ts';
 import { HealthCheck, type HealthCheckOptions, OPTION_NAMES } from './health-check.ts';
 

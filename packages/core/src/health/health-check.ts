@@ -1,4 +1,4 @@
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames, wrongOption } from '../errors/options.ts';
 
 /** The options of every built-in check. */
 export interface HealthCheckOptions {

@@ -1,5 +1,5 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { checkOptionNames, wrongOption } from '../errors/options.ts';
 import { type HealthCheck, validateHealthCheck } from './health-check.ts';
 import { type CheckReport, type HealthLog, type HealthReport, WatchedCheck } from './watched-check.ts';
 

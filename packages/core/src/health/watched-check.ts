@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { isYes } from '../awaitable.ts';
-import { errorFrom } from '../errors.ts';
+import { isYes } from '../support/awaitable.ts';
+import { errorFrom } from '../errors/errors.ts';
 import type { HealthCheck } from './health-check.ts';
 
 /** The status of a check: `ok`, or `unavailable` for any problem. */

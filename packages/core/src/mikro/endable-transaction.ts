@@ -1,4 +1,4 @@
-import { errorFrom } from '../errors.ts';
+import { errorFrom } from '../errors/errors.ts';
 
 /**
  * The part of a Kysely transaction that is needed. A nested transaction is a savepoint. Transactions of other backends

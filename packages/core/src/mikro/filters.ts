@@ -10,8 +10,8 @@ import {
   TransactionContext,
   Utils,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import { isEmpty } from '../json.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { isEmpty } from '../support/json.ts';
 
 /** The method of `em.find` that applies filters (internal in MikroORM). */
 interface FilteringManager {

@@ -1,5 +1,5 @@
 import type { Connection, EntityManager, SessionContext } from '@mikro-orm/core';
-import { checkNotAborted, onAbort } from '../abort-state.ts';
+import { checkNotAborted, onAbort } from '../http/abort-state.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 import { survives } from './ends-connection.ts';
 

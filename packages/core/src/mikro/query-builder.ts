@@ -1,5 +1,5 @@
 import { type EntityManager, type EntityMetadata, type FilterQuery, QueryFlag } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 
 /** The part of MikroORM's SQL entity manager that is used. */

@@ -1,5 +1,5 @@
 import type { EntityClass, MikroORM } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /**
  * Fails at startup if the ORM lacks an entity. Call it in a plugin with entities that the application must add to its

@@ -1,5 +1,5 @@
 import type { Connection } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /** The part of better-sqlite3 and libSQL that is used. `function` throws in libSQL. */
 export interface SqliteDatabase {

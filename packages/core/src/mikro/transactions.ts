@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /** The part of an ORM that knows whether it has transactions. */
 type WithDriver = { readonly driver: Pick<MikroORM['driver'], 'getPlatform'> };

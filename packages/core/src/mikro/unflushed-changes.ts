@@ -8,7 +8,7 @@ import {
   wrap,
 } from '@mikro-orm/core';
 import { isDeepStrictEqual } from 'node:util';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { metadataOf } from './entities.ts';
 
 type Values = Readonly<Record<string, unknown>>;

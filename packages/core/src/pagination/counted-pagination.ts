@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
-import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { COUNTINGS, type Counting } from '../language/query.ts';
-import type { Projection } from '../language/projection.ts';
-import { wrongOption } from '../options.ts';
-import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { InvalidUsageCollector } from '../errors/invalid-usage-collector.ts';
+import { COUNTINGS, type Counting } from '../query/language/query.ts';
+import type { Projection } from '../query/language/projection.ts';
+import { wrongOption } from '../errors/options.ts';
+import type { ParameterDeclaration, QueryParameters } from '../http/parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';

@@ -1,5 +1,5 @@
-import type { OrderValue } from '../language/projection.ts';
-import { TextSeal } from '../sealed-text.ts';
+import type { OrderValue } from '../query/language/projection.ts';
+import { TextSeal } from '../support/sealed-text.ts';
 
 /** A position in a list, and the direction to read in. */
 export interface Cursor {

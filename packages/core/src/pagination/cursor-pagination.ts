@@ -1,10 +1,10 @@
 import { Type, type TSchema } from 'typebox';
-import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { wrongOption } from '../options.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { after } from '../language/condition.ts';
-import { reversed, type OrderKey } from '../language/order.ts';
-import { type Positioned, type Projection, withPosition } from '../language/projection.ts';
+import { InvalidUsageCollector } from '../errors/invalid-usage-collector.ts';
+import { wrongOption } from '../errors/options.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../http/parameters.ts';
+import { after } from '../query/language/condition.ts';
+import { reversed, type OrderKey } from '../query/language/order.ts';
+import { type Positioned, type Projection, withPosition } from '../query/language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /** The members of the built-in pages. */
 export const PAGE_MEMBERS = ['results', 'count', 'next', 'previous', 'next_cursor', 'previous_cursor'] as const;

@@ -1,7 +1,7 @@
 import { Type, type TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
-import type { Counting } from '../language/query.ts';
-import { wrongOption } from '../options.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import type { Counting } from '../query/language/query.ts';
+import { wrongOption } from '../errors/options.ts';
 
 /** The body of every list with numbered pages. */
 export interface PageEnvelope<Item, Count extends number | null = number> {

@@ -1,5 +1,5 @@
-import { checkOptions, type OptionRule } from '../options.ts';
-import type { Counting } from '../language/query.ts';
+import { checkOptions, type OptionRule } from '../errors/options.ts';
+import type { Counting } from '../query/language/query.ts';
 import { type MemberNames, PAGE_MEMBERS } from './page-names.ts';
 import { TOTAL_HEADERS, type TotalHeader } from './total-header.ts';
 import type { Paginator, PaginatorOptions } from './paginator.ts';

@@ -1,9 +1,9 @@
 import { Type, type TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
-import { wrongOption } from '../options.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import type { Counting } from '../language/query.ts';
-import type { Projection } from '../language/projection.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { wrongOption } from '../errors/options.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../http/parameters.ts';
+import type { Counting } from '../query/language/query.ts';
+import type { Projection } from '../query/language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, LINK_HEADERS } from './link-header.ts';
 import { type ListEnvelope, type MemberNames, PageNames } from './page-names.ts';

@@ -1,9 +1,9 @@
 import { Reference } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
-import { isRecord } from '../json.ts';
-import { SAFE_METHODS } from '../methods.ts';
-import { wrongOption } from '../options.ts';
+import { type AuthenticatedRequest, getCurrentUser } from '../http/current-user.ts';
+import { isRecord } from '../support/json.ts';
+import { SAFE_METHODS } from '../http/methods.ts';
+import { wrongOption } from '../errors/options.ts';
 import { Permission, type PermissionClass, REFUSES_ANONYMOUS, type UserPermissionClass } from './permission.ts';
 
 /** Allows everybody. Use it instead of an empty list to show that a view is open on purpose. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import { and, type Condition, isAlways, never } from '../language/condition.ts';
+import { type Awaitable, isPromise, whenReady } from '../support/awaitable.ts';
+import { and, type Condition, isAlways, never } from '../query/language/condition.ts';
 import { ALL, allowsRecord, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 

@@ -1,10 +1,10 @@
 import { Utils } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { type Awaitable, whenReady } from '../support/awaitable.ts';
 import type { EntityManagerSource } from '../backends/source.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
-import { compare } from '../language/compare.ts';
-import { always, and, type Condition, isAlways, isNever, never, not, or } from '../language/condition.ts';
+import { compare } from '../query/language/compare.ts';
+import { always, and, type Condition, isAlways, isNever, never, not, or } from '../query/language/condition.ts';
 import { managerOfEntity, metadataOf } from '../mikro/entities.ts';
 import { QuerySet } from '../query/queryset.ts';
 

@@ -1,16 +1,16 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { type AuthenticatedRequest, getCurrentUser, permissionDenied } from '../current-user.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { type AuthenticatedRequest, getCurrentUser, permissionDenied } from '../http/current-user.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { parseFieldText } from '../fields/field-value.ts';
 import { keyText } from '../fields/primary-key.ts';
 import { isToOne, referredKey } from '../fields/property.ts';
-import { type Condition, never } from '../language/condition.ts';
-import { SAFE_METHODS } from '../methods.ts';
+import { type Condition, never } from '../query/language/condition.ts';
+import { SAFE_METHODS } from '../http/methods.ts';
 import { keyOf } from '../mikro/entity-reader.ts';
-import { BOOLEAN, checkOptions, TEXT, wrongOption } from '../options.ts';
+import { BOOLEAN, checkOptions, TEXT, wrongOption } from '../errors/options.ts';
 import {
   CHECK_ENTITY,
   type FillOf,

@@ -1,4 +1,4 @@
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 
 /** The lists of permission classes in the text of a class, alone or by operation. */
 const LISTS = /\bpermissionClasses\b[^;{}[\]]*(\[[^\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})/g;

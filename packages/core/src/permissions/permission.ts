@@ -1,14 +1,14 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { AuthenticatedRequest } from '../current-user.ts';
-import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
-import { ImproperlyConfigured } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import { describe, wrongOption } from '../options.ts';
-import type { Condition } from '../language/condition.ts';
-import { lookupCondition } from '../language/resolve-lookup.ts';
-import { byStoredKeys } from '../language/stored-keys.ts';
-import type { Lookups } from '../language/lookup-name.ts';
+import type { AuthenticatedRequest } from '../http/current-user.ts';
+import { type Awaitable, isYes, whenReady } from '../support/awaitable.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { nearest } from '../errors/nearest.ts';
+import { describe, wrongOption } from '../errors/options.ts';
+import type { Condition } from '../query/language/condition.ts';
+import { lookupCondition } from '../query/language/resolve-lookup.ts';
+import { byStoredKeys } from '../query/language/stored-keys.ts';
+import type { Lookups } from '../query/language/lookup-name.ts';
 import {
   ALL,
   checkedGrant,

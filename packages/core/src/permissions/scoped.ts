@@ -1,11 +1,11 @@
 import { type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, whenReady } from '../awaitable.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { type Awaitable, whenReady } from '../support/awaitable.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
-import type { Condition } from '../language/condition.ts';
-import type { Lookups } from '../language/lookup-name.ts';
-import { wrongOption } from '../options.ts';
+import type { Condition } from '../query/language/condition.ts';
+import type { Lookups } from '../query/language/lookup-name.ts';
+import { wrongOption } from '../errors/options.ts';
 import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } from './permission.ts';
 
 /**

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
-import { runHook } from '../awaitable.ts';
-import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
-import { LineLimit } from '../line-limit.ts';
-import { readsBody } from '../methods.ts';
+import { runHook } from '../support/awaitable.ts';
+import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors/errors.ts';
+import { LineLimit } from '../support/line-limit.ts';
+import { readsBody } from '../http/methods.ts';
 import { cutOff } from './answer-progress.ts';
-import { stateOf } from '../viewset/request/request-state.ts';
-import { partOf } from '../viewset/writes/request-part.ts';
+import { stateOf } from '../view/request/request-state.ts';
+import { partOf } from '../view/write/request-part.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type Admitted, decorateInFlight, inFlightOf, RequestsInFlight, setInFlight } from './requests-in-flight.ts';

@@ -1,6 +1,6 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
-import type { OperationPlan } from '../operations/operation-plan.ts';
+import type { OperationPlan } from '../routes/operation-plan.ts';
 import { CHECK_ENTITY } from '../permissions/permission.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { OptimisticLockError, TableNotFoundException } from '@mikro-orm/core';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ErrorFormat } from '../error-format.ts';
-import { pointerStep } from '../json.ts';
+import { ErrorFormat } from '../errors/error-format.ts';
+import { pointerStep } from '../support/json.ts';
 import {
   type ErrorDetail,
   errorFrom,
@@ -20,14 +20,14 @@ import {
   UnprocessableEntity,
   UnsupportedMediaType,
   UriTooLong,
-} from '../errors.ts';
+} from '../errors/errors.ts';
 import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { UnfitValue } from '../schema/unfit-value.ts';
 import { missingParameters } from '../mikro/filters.ts';
 import { isDatabaseUnavailable, isTransactionLost, violationOf } from '../query/known-errors.ts';
-import { partOf } from '../viewset/writes/request-part.ts';
+import { partOf } from '../view/write/request-part.ts';
 import { logRefusal } from './security-event.ts';
 
 /** The time after which a client may repeat a transaction that was lost. */

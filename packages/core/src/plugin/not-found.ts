@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify';
-import { MethodNotAllowed, NotFound } from '../errors.ts';
-import { ROUTE_METHODS } from '../methods.ts';
+import { MethodNotAllowed, NotFound } from '../errors/errors.ts';
+import { ROUTE_METHODS } from '../http/methods.ts';
 import { allowedMethods, pathOf, sendAllowed } from '../router/allowed-methods.ts';
 import { sendError } from './error-handler.ts';
 

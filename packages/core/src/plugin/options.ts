@@ -1,25 +1,25 @@
 import { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { CurrentUser } from '../current-user.ts';
-import { tagsBy } from '../entity-tag.ts';
-import { ErrorFormat, type FormatError } from '../error-format.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import type { CurrentUser } from '../http/current-user.ts';
+import { tagsBy } from '../http/entity-tag.ts';
+import { ErrorFormat, type FormatError } from '../errors/error-format.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
-import { BOOLEAN, checkOptions, FUNCTION, LIST, type OptionRule, STORE, TEXT, wrongOption } from '../options.ts';
+import { BOOLEAN, checkOptions, FUNCTION, LIST, type OptionRule, STORE, TEXT, wrongOption } from '../errors/options.ts';
 import { isSchema } from '../schema/compile-schema.ts';
 import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
-import type { Feature } from '../viewset/setup/feature.ts';
-import { FEATURES_RULE } from '../viewset/setup/features.ts';
-import type { Idempotency } from '../viewset/setup/idempotency.ts';
-import { LIST_RULES } from '../viewset/setup/list-options.ts';
-import type { ViewDefaults } from '../viewset/setup/view-defaults.ts';
+import type { Feature } from '../view/setup/feature.ts';
+import { FEATURES_RULE } from '../view/setup/features.ts';
+import type { Idempotency } from '../view/setup/idempotency.ts';
+import { LIST_RULES } from '../view/setup/list-options.ts';
+import type { ViewDefaults } from '../view/setup/view-defaults.ts';
 
 /** Returns the user of a request, or null, from the data that the application has at that time. */
 export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireSync } from '../awaitable.ts';
+import { requireSync } from '../support/awaitable.ts';
 import { keepToPrimary } from '../backends/source.ts';
-import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
-import { ImproperlyConfigured } from '../errors.ts';
-import { SAFE_METHODS } from '../methods.ts';
-import { REQUEST_STATE, stateOf } from '../viewset/request/request-state.ts';
-import { transactionalManager } from '../viewset/writes/transaction.ts';
+import { asUser, type CurrentUser, USER_SOURCE } from '../http/current-user.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { SAFE_METHODS } from '../http/methods.ts';
+import { REQUEST_STATE, stateOf } from '../view/request/request-state.ts';
+import { transactionalManager } from '../view/write/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
 
 /** A property of requests that is stored in the plugin's state of a request. */

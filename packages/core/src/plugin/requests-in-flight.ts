@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isPromise } from '../awaitable.ts';
-import { abortRequest } from '../abort-state.ts';
+import { isPromise } from '../support/awaitable.ts';
+import { abortRequest } from '../http/abort-state.ts';
 import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
 
 /** A request in flight. */

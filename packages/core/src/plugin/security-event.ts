@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { getCurrentUser } from '../current-user.ts';
-import { LineLimit } from '../line-limit.ts';
+import { getCurrentUser } from '../http/current-user.ts';
+import { LineLimit } from '../support/line-limit.ts';
 
 /**
  * The fields of a security event in the log. They never contain a token, a password, a code, a body or a query string.

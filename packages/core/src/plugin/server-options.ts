@@ -11,7 +11,7 @@ import type {
   FastifyRequest,
   FastifyServerOptions,
 } from 'fastify';
-import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../errors.ts';
+import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../errors/errors.ts';
 import { SLOW_REQUEST } from './admission.ts';
 import { errorFormatOf, sendError, toHttpError } from './error-handler.ts';
 

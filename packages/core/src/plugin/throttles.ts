@@ -1,12 +1,12 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { type Awaitable, isYes } from '../awaitable.ts';
-import { TooManyRequests } from '../errors.ts';
-import type { RuleListFactory } from '../operations/declared-routes.ts';
+import { type Awaitable, isYes } from '../support/awaitable.ts';
+import { TooManyRequests } from '../errors/errors.ts';
+import type { RuleListFactory } from '../routes/declared-routes.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { PathRateLimit } from '../throttle/built-in-rules.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { RequestLimiter, RuleList } from '../throttle/request-limiter.ts';
-import { partOf } from '../viewset/writes/request-part.ts';
+import { partOf } from '../view/write/request-part.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
-import { isPromise } from '../awaitable.ts';
-import { isAborted } from '../abort-state.ts';
+import { isPromise } from '../support/awaitable.ts';
+import { isAborted } from '../http/abort-state.ts';
 import { checkFlushed, isGlobal } from '../mikro/unflushed-changes.ts';
-import { usedManager } from '../viewset/request/request-state.ts';
+import { usedManager } from '../view/request/request-state.ts';
 import { inFlightOf, type RequestInFlight } from './requests-in-flight.ts';
 
 interface Stream {

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { DatabaseErrors } from '../backends/database-errors.ts';
 import { readerOf, type Source } from '../backends/source.ts';

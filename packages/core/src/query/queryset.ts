@@ -6,20 +6,20 @@ import {
   type FilterOptions,
   type FilterQuery,
 } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
+import type { Awaitable } from '../support/awaitable.ts';
 import type { Backend, EntityOptions } from '../backends/backend.ts';
 import { backendOf } from './backend-of.ts';
 import { type EntityManagerSource, managerOf, readerOf, type Source } from '../backends/source.ts';
-import { ImproperlyConfigured } from '../errors.ts';
-import { compare } from '../language/compare.ts';
-import { always, and, includesAll, matching, never, not, type Condition } from '../language/condition.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { compare } from './language/compare.ts';
+import { always, and, includesAll, matching, never, not, type Condition } from './language/condition.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { Group, Grouping } from '../language/grouping.ts';
-import type { Lookups, OrderName } from '../language/lookup-name.ts';
+import type { Group, Grouping } from './language/grouping.ts';
+import type { Lookups, OrderName } from './language/lookup-name.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 import { keepAlwaysOn } from '../mikro/filters.ts';
-import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
-import type { Projection } from '../language/projection.ts';
+import { noOrder, Order, orderKey, type OrderKey } from './language/order.ts';
+import type { Projection } from './language/projection.ts';
 import {
   COUNTINGS,
   type Counting,
@@ -28,9 +28,9 @@ import {
   type Query,
   type QueryAuthor,
   type Slice,
-} from '../language/query.ts';
-import { lookupCondition } from '../language/resolve-lookup.ts';
-import { wrongOption } from '../options.ts';
+} from './language/query.ts';
+import { lookupCondition } from './language/resolve-lookup.ts';
+import { wrongOption } from '../errors/options.ts';
 
 /**
  * An immutable description of records. Methods such as `filter` return a new query set. Nothing runs until you call a method that returns a

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
+import type { Awaitable } from '../support/awaitable.ts';
 import type { EntityManagerSource } from '../backends/source.ts';
-import { type Projection, withJoinedChildren } from '../language/projection.ts';
+import { type Projection, withJoinedChildren } from './language/projection.ts';
 import type { QuerySet } from './queryset.ts';
 
 /**

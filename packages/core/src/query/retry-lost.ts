@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { isRepeatedLoss } from '../backends/lost-transactions.ts';
-import { repeated } from '../repeated.ts';
+import { repeated } from '../support/repeated.ts';
 import { backendOf } from './backend-of.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { ROUTE_METHODS } from '../methods.ts';
+import { ROUTE_METHODS } from '../http/methods.ts';
 
 /** Lists the methods of a path, in the order of `ROUTE_METHODS`, OPTIONS last. Empty for an unknown path. */
 export function allowedMethods(app: FastifyInstance, path: string): string[] {

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
-import { noteDecoding, unreadable } from '../operations/reading-error.ts';
-import { readsBody, sendsContent } from '../methods.ts';
-import { FORM_TYPE } from '../operations/declared-routes.ts';
-import { acceptForms } from '../operations/form-body.ts';
+import { ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors/errors.ts';
+import { noteDecoding, unreadable } from '../routes/reading-error.ts';
+import { readsBody, sendsContent } from '../http/methods.ts';
+import { FORM_TYPE } from '../routes/declared-routes.ts';
+import { acceptForms } from '../routes/form-body.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
-import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
+import { parseStrictJson, StrictJsonError } from '../support/strict-json.ts';
 
 /**
  * Makes the routes of one Fastify scope accept only JSON, in UTF-8 (RFC 8259). Bodies of other media types give 415. A

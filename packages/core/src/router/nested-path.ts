@@ -1,5 +1,5 @@
 import type { FieldName, ToManyName } from '../fields/field-name.ts';
-import { wrongOption } from '../options.ts';
+import { wrongOption } from '../errors/options.ts';
 import type { QuerySet } from '../query/queryset.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
-import { ImproperlyConfigured } from '../errors.ts';
-import { templateFiller, templateOf, templateParameters, unnamed } from '../path-template.ts';
-import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
-import type { PlannedRoute } from '../operations/plan-view.ts';
-import { stateOf } from '../viewset/request/request-state.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { templateFiller, templateOf, templateParameters, unnamed } from '../http/path-template.ts';
+import { type PermittedAt, permittedOperations } from '../routes/permitted-operations.ts';
+import type { PlannedRoute } from '../routes/plan-view.ts';
+import { stateOf } from '../view/request/request-state.ts';
 import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The path of routes: as it is documented, and as Fastify matches it. */

@@ -1,6 +1,6 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import { templateFiller } from '../path-template.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { nearest } from '../errors/nearest.ts';
+import { templateFiller } from '../http/path-template.ts';
 
 /** The names of routes and their paths. Each name has one path. */
 export class RouteNames {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { isShowing, type OperationPlan } from '../operations/operation-plan.ts';
-import { templateFiller } from '../path-template.ts';
-import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/setup/view-definition.ts';
-import { ViewSet } from '../viewset/viewset.ts';
+import { isShowing, type OperationPlan } from '../routes/operation-plan.ts';
+import { templateFiller } from '../http/path-template.ts';
+import { DEFINE, type ViewContext, type ViewDefinition } from '../view/setup/view-definition.ts';
+import { ViewSet } from '../view/viewset.ts';
 
 const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path of each collection, by its name' });
 

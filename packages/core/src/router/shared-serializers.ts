@@ -1,7 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { schemaSerializers, type SerializerCompiler } from '../schema/scope-serializers.ts';
 import { UnfitValue } from '../schema/unfit-value.ts';
-import { named } from '../operations/unfit-response.ts';
+import { named } from '../routes/unfit-response.ts';
 
 /**
  * Gives the routes of a scope the library's serializers, even if the application has set a compiler: they validate

@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts';
+import { isRecord } from '../support/json.ts';
 import { mustBe, mustBeOneOf } from './error-details.ts';
 import type { AnySchema } from './json-schema.ts';
 import { type KeywordContext, isText } from './keyword.ts';

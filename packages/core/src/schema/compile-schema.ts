@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { Validated } from './error-details.ts';
-import { getOrMake } from '../get-or-make.ts';
-import { isRecord } from '../json.ts';
-import { nearest } from '../nearest.ts';
+import { getOrMake } from '../support/get-or-make.ts';
+import { isRecord } from '../support/json.ts';
+import { nearest } from '../errors/nearest.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 import { References, type SharedSchemas } from './references.ts';
 import { type KeywordContext, Stage } from './keyword.ts';

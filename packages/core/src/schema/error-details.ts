@@ -1,4 +1,4 @@
-import { InvalidUsage, type ErrorDetail } from '../errors.ts';
+import { InvalidUsage, type ErrorDetail } from '../errors/errors.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 import { decimalPlaces } from './exact-number.ts';
 

@@ -1,5 +1,5 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import { isRecord } from '../json.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { isRecord } from '../support/json.ts';
 import type { Validated } from './error-details.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 import type { Assertion, Check, SchemaNode } from './reading.ts';

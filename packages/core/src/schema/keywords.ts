@@ -1,7 +1,7 @@
-import { requireSync, isYes } from '../awaitable.ts';
-import { ImproperlyConfigured } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
-import { isOmitted, isRecord } from '../json.ts';
+import { requireSync, isYes } from '../support/awaitable.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { getOrMake } from '../support/get-or-make.ts';
+import { isOmitted, isRecord } from '../support/json.ts';
 import * as combinations from './combinations.ts';
 import { type Validated, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
 import { multiplesOf } from './exact-number.ts';

@@ -1,8 +1,8 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import { isOmitted, isRecord, pointerStep } from '../json.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { isOmitted, isRecord, pointerStep } from '../support/json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_CHECKED_LENGTH, isPattern } from './keyword.ts';
-import { prefixErrors } from '../options.ts';
+import { prefixErrors } from '../errors/options.ts';
 import { type Fault, type Check, Reading, type SchemaNode, unite } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 

@@ -1,4 +1,4 @@
-import { isOmitted, isRecord, pointerStep } from '../json.ts';
+import { isOmitted, isRecord, pointerStep } from '../support/json.ts';
 import { MAX_PROBLEMS, placeUnder, type Problem } from './scan-input.ts';
 
 /** A problem, with the data by which a union finds the member that was meant. */

@@ -1,5 +1,5 @@
-import { isRecord } from '../json.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { isRecord } from '../support/json.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 
 /** Schemas that other schemas may refer to, by `$id`. */

@@ -1,4 +1,4 @@
-import { pointerStep, textProblem } from '../json.ts';
+import { pointerStep, textProblem } from '../support/json.ts';
 
 /** An invalid value of a request, with the JSON pointer to it. */
 export interface Problem {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { isOmitted, pointerStep } from '../json.ts';
+import { isOmitted, pointerStep } from '../support/json.ts';
 import { compilerOf } from './compile-schema.ts';
 import { generateWriter } from './fast-writer.ts';
 import type { JsonSchema } from './json-schema.ts';

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { isRecord } from '../json.ts';
+import { isRecord } from '../support/json.ts';
 import { type CompiledNodes, compileSchema } from './compile-schema.ts';
 import { type Place, invalidInput } from './error-details.ts';
 import { Reading } from './reading.ts';

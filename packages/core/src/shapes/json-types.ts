@@ -1,4 +1,4 @@
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { type JsonSchema, namedTypes, namedValues } from '../schema/json-schema.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import type { ShapeField } from './shape-field.ts';

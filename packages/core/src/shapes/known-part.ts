@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { pointerStep } from '../json.ts';
-import { prefixErrors } from '../options.ts';
+import { pointerStep } from '../support/json.ts';
+import { prefixErrors } from '../errors/options.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { Reading } from '../schema/reading.ts';
 import { MAX_PROBLEMS, placedAt } from '../schema/scan-input.ts';

@@ -1,5 +1,5 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { findPlace, resolvePath } from '../fields/field-path.ts';
 import type { FieldType } from '../fields/field-kind.ts';
 import { customTypeOf, elementType, isList } from '../fields/field-type.ts';

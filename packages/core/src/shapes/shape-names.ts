@@ -1,7 +1,7 @@
 import { type EntityName, Utils } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import { TEXTS, wrongOption } from '../options.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
+import { nearest } from '../errors/nearest.ts';
+import { TEXTS, wrongOption } from '../errors/options.ts';
 
 /** @throws ImproperlyConfigured for names that a shape does not have, naming the nearest */
 export function checkShapeNames(owner: string, names: unknown, known: readonly string[]): void {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { checkOptions, FUNCTION, type OptionRule } from '../options.ts';
+import { checkOptions, FUNCTION, type OptionRule } from '../errors/options.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { HitLog } from './hit-log.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';

@@ -1,4 +1,4 @@
-import { thenOrCatch } from '../awaitable.ts';
+import { thenOrCatch } from '../support/awaitable.ts';
 import type { HitResult, Store } from './store.ts';
 
 type Answer = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionRule, wrongOption } from '../options.ts';
+import { checkOptions, type OptionRule, wrongOption } from '../errors/options.ts';
 import { type RedisClient, RedisConnection } from './redis-connection.ts';
 import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';

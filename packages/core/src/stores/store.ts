@@ -1,5 +1,5 @@
-import type { Awaitable } from '../awaitable.ts';
-import { ServiceUnavailable } from '../errors.ts';
+import type { Awaitable } from '../support/awaitable.ts';
+import { ServiceUnavailable } from '../errors/errors.ts';
 
 /** The state of a counter after a `hit` or `peek`. */
 export interface HitResult {

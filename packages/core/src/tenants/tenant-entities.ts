@@ -6,9 +6,9 @@ import {
   ReferenceKind,
   Utils,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { isToMany, isToOne, ownsColumn } from '../fields/property.ts';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../errors/nearest.ts';
 import type { TenantOptions } from './tenant-options.ts';
 
 type Class = EntityMetadata['class'];

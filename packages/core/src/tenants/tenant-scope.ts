@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { permissionDenied } from '../current-user.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { permissionDenied } from '../http/current-user.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { keyText } from '../fields/primary-key.ts';
-import { describe } from '../options.ts';
+import { describe } from '../errors/options.ts';
 
 /** The name of the MikroORM filter of `tenant()`. */
 export const TENANT_FILTER = 'tenant';

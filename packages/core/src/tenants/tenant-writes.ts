@@ -13,7 +13,7 @@ import {
   type UnitOfWork,
   Utils,
 } from '@mikro-orm/core';
-import { Forbidden, ImproperlyConfigured } from '../errors.ts';
+import { Forbidden, ImproperlyConfigured } from '../errors/errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { keyOfEntity, keyText } from '../fields/primary-key.ts';
 import { isToMany, isToOne, ownsColumn } from '../fields/property.ts';

@@ -1,9 +1,9 @@
 import type { EntityManager, FilterDef, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import { ALWAYS_ON } from '../mikro/filters.ts';
-import { checkOptions, FUNCTION, isListOf, LIST, NAMES, wrongOption } from '../options.ts';
+import { checkOptions, FUNCTION, isListOf, LIST, NAMES, wrongOption } from '../errors/options.ts';
 import { TenantEntities } from './tenant-entities.ts';
 import type { TenantOptions } from './tenant-options.ts';
 import {

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { hash } from 'node:crypto';
-import { getCurrentUser } from '../current-user.ts';
-import { wrongOption } from '../options.ts';
+import { getCurrentUser } from '../http/current-user.ts';
+import { wrongOption } from '../errors/options.ts';
 import { clientNetwork } from './client-address.ts';
 import { type RateLimitPhase, RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { requireSync, type Awaitable, thenOrCatch } from '../awaitable.ts';
-import { ImproperlyConfigured, ServiceUnavailable } from '../errors.ts';
-import { describe } from '../options.ts';
+import { requireSync, type Awaitable, thenOrCatch } from '../support/awaitable.ts';
+import { ImproperlyConfigured, ServiceUnavailable } from '../errors/errors.ts';
+import { describe } from '../errors/options.ts';
 import type { HitResult, Store } from '../stores/store.ts';
 import { positiveInteger, type RateLimitRule } from './rate-limit-rule.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors/errors.ts';
 import {
   BOOLEAN,
   checkOptionNames,
@@ -9,7 +9,7 @@ import {
   type OptionRule,
   STORE,
   TEXT,
-} from '../options.ts';
+} from '../errors/options.ts';
 import type { Store } from '../stores/store.ts';
 
 /** When a rule is checked: before authentication (`address`), or after it, when the user is known (`user`). */

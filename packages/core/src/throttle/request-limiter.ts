@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
-import { ImproperlyConfigured, TooManyRequests } from '../errors.ts';
-import { LineLimit } from '../line-limit.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { type Awaitable, isYes, whenReady } from '../support/awaitable.ts';
+import { ImproperlyConfigured, TooManyRequests } from '../errors/errors.ts';
+import { LineLimit } from '../support/line-limit.ts';
+import { checkOptionNames, wrongOption } from '../errors/options.ts';
 import type { Store } from '../stores/store.ts';
 import { CountedRule, type ReportUncounted, type RuleState } from './counted-rule.ts';
 import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';

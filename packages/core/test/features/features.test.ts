@@ -18,7 +18,7 @@ import {
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { Book, errorAtStart, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
-declare module '../../src/viewset/setup/model-viewset-options.ts' {
+declare module '../../src/view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     readonly publishAt?: keyof Entity & string;
     readonly audited?: boolean;

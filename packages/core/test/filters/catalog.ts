@@ -1,8 +1,8 @@
 import { defineEntity, p, type MikroORM } from '@mikro-orm/core';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import type { FilterTarget } from '../../src/filters/filter.ts';
-import { QueryParameters } from '../../src/parameters.ts';
-import type { Projection } from '../../src/language/projection.ts';
+import { QueryParameters } from '../../src/http/parameters.ts';
+import type { Projection } from '../../src/query/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 
 export const Brand = defineEntity({

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { Check } from 'typebox/schema';
-import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../../src/errors/errors.ts';
 import { JsonLogicFilter } from '../../src/filters/json-logic-filter.ts';
-import { QueryParameters } from '../../src/parameters.ts';
+import { QueryParameters } from '../../src/http/parameters.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 

@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { CursorPagination, inJson, ModelViewSet, readShape, Router } from '../../src/index.ts';
-import type { FilterFields } from '../../src/viewset/setup/model-viewset-options.ts';
+import type { FilterFields } from '../../src/view/setup/model-viewset-options.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { errorAtStart, testApp } from '../support/library.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../../src/errors/errors.ts';
 import { OrderingFilter } from '../../src/filters/ordering-filter.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';

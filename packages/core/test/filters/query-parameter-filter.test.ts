@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { QueryParameterFilter } from '../../src/filters/query-parameter-filter.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../../src/errors/errors.ts';
 import { SearchFilter } from '../../src/filters/search-filter.ts';
-import { QueryParameters } from '../../src/parameters.ts';
+import { QueryParameters } from '../../src/http/parameters.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 

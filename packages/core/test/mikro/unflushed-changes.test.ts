@@ -3,7 +3,7 @@ import { defineEntity, p, type EntityManager, Type } from '@mikro-orm/core';
 import t from 'tap';
 import { checkFlushed, QuerySet } from '../../src/index.ts';
 import { unflushedEntities } from '../../src/mikro/unflushed-changes.ts';
-import { fillEveryKind } from '../http/every-kind.ts';
+import { fillEveryKind } from '../fields/every-kind.ts';
 import { entities as catalog, Maker, Product, Tag } from '../query/catalog.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { CursorCodec, type Cursor } from '../../src/pagination/cursor-codec.ts';
 
 const SECRET = 'a secret of thirty-two bytes ...';

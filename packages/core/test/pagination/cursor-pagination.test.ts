@@ -1,8 +1,8 @@
 import { defineEntity, p, type InferEntity, type MikroORM } from '@mikro-orm/core';
 import t from 'tap';
-import { InvalidUsage } from '../../src/errors.ts';
+import { InvalidUsage } from '../../src/errors/errors.ts';
 import { CursorPagination, type CursorEnvelope } from '../../src/pagination/cursor-pagination.ts';
-import type { OrderName } from '../../src/language/lookup-name.ts';
+import type { OrderName } from '../../src/query/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { idOnly, query } from '../filters/catalog.ts';
 import { type DatabaseName, forEachDatabase } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { InvalidUsage } from '../../src/errors.ts';
-import { QueryParameters } from '../../src/parameters.ts';
+import { InvalidUsage } from '../../src/errors/errors.ts';
+import { QueryParameters } from '../../src/http/parameters.ts';
 import { integerParameter, MAX_INTEGER } from '../../src/pagination/paginator.ts';
 
 const read = (page: unknown, minimum: 0 | 1 = 1, maximum = MAX_INTEGER) =>

@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import t from 'tap';
 import { Type, type Static } from 'typebox';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { PaginatedResult, pageEnvelope } from '../../src/pagination/paginated-result.ts';
 
 const results = [{ id: 1 }, { id: 2 }];

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Type, type TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { CursorPagination } from '../../src/pagination/cursor-pagination.ts';
 import { LimitOffsetPagination, PageNumberPagination } from '../../src/pagination/counted-pagination.ts';
 import { Paginator, type PaginatorOptions } from '../../src/pagination/paginator.ts';

@@ -8,7 +8,7 @@ import {
   type PermissionClass,
   type PermissionView,
 } from '../../src/permissions/permission.ts';
-import { type Condition, never } from '../../src/language/condition.ts';
+import { type Condition, never } from '../../src/query/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

@@ -1,7 +1,7 @@
 import { defineEntity, p, type InferEntity, type MikroORM } from '@mikro-orm/core';
 import { fieldPath, type FieldPath } from '../../src/fields/field-path.ts';
 import { valueReader } from '../../src/fields/value-reader.ts';
-import type { Projection } from '../../src/language/projection.ts';
+import type { Projection } from '../../src/query/language/projection.ts';
 
 export const Country = defineEntity({
   name: 'Country',

@@ -1,9 +1,9 @@
 /** Every lookup on every kind of field, on every database, against the same lookup written in JavaScript. */
 import type { MikroORM } from '@mikro-orm/core';
 import t from 'tap';
-import { compare } from '../../src/language/compare.ts';
+import { compare } from '../../src/query/language/compare.ts';
 import { fieldPath } from '../../src/fields/field-path.ts';
-import type { Lookup } from '../../src/language/lookup.ts';
+import type { Lookup } from '../../src/query/language/lookup.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase, type DatabaseName } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';

@@ -3,7 +3,7 @@ import { defineEntity, p, raw, type Options } from '@mikro-orm/core';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { matching } from '../../src/language/condition.ts';
+import { matching } from '../../src/query/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import {
   administrate,

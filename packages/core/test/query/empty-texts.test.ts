@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { QuerySet } from '../../src/index.ts';
-import { parseLookupText, resolveLookup } from '../../src/language/resolve-lookup.ts';
+import { parseLookupText, resolveLookup } from '../../src/query/language/resolve-lookup.ts';
 import { idOnly } from '../filters/catalog.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

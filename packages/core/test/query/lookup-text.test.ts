@@ -1,6 +1,6 @@
 import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { parseLookupText, resolveLookup } from '../../src/language/resolve-lookup.ts';
+import { parseLookupText, resolveLookup } from '../../src/query/language/resolve-lookup.ts';
 import { entities, Product } from './catalog.ts';
 
 const orm = new MikroORM({ dbName: ':memory:', entities });

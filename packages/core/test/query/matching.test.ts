@@ -1,8 +1,8 @@
 import { defineEntity, type EntityManager, p, raw, Type } from '@mikro-orm/core';
 import t from 'tap';
-import { acrossRelations } from '../../src/language/across-relations.ts';
-import { and, matching, nativeCondition, not, or } from '../../src/language/condition.ts';
-import type { NativeTerm } from '../../src/language/native-term.ts';
+import { acrossRelations } from '../../src/query/language/across-relations.ts';
+import { and, matching, nativeCondition, not, or } from '../../src/query/language/condition.ts';
+import type { NativeTerm } from '../../src/query/language/native-term.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase, SQL_DATABASES, openMongo, openSqlite, skipMongo } from '../support/databases.ts';
 import { Book, Chapter, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';

@@ -1,6 +1,6 @@
 /** The lookups of one filter() through a relation to many ask for one related record that meets them all. */
 import t from 'tap';
-import { some } from '../../src/language/condition.ts';
+import { some } from '../../src/query/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { numbers } from '../support/numbers.ts';

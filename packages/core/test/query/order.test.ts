@@ -1,8 +1,8 @@
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
-import { after, before } from '../../src/language/condition.ts';
-import { reversed, type OrderKey } from '../../src/language/order.ts';
-import { orderValues, type OrderValue } from '../../src/language/projection.ts';
+import { after, before } from '../../src/query/language/condition.ts';
+import { reversed, type OrderKey } from '../../src/query/language/order.ts';
+import { orderValues, type OrderValue } from '../../src/query/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';

@@ -3,8 +3,8 @@
  * at many of them, or mixes up the paths of their joins.
  */
 import t from 'tap';
-import { lookupCondition } from '../../src/language/resolve-lookup.ts';
-import { byStoredKeys } from '../../src/language/stored-keys.ts';
+import { lookupCondition } from '../../src/query/language/resolve-lookup.ts';
+import { byStoredKeys } from '../../src/query/language/stored-keys.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import {

@@ -5,9 +5,9 @@
 import type { EntityProperty } from '@mikro-orm/core';
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
-import { compare } from '../../src/language/compare.ts';
-import { and, type Condition, not, or, some } from '../../src/language/condition.ts';
-import type { Lookup } from '../../src/language/lookup.ts';
+import { compare } from '../../src/query/language/compare.ts';
+import { and, type Condition, not, or, some } from '../../src/query/language/condition.ts';
+import type { Lookup } from '../../src/query/language/lookup.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { pick } from './catalog.ts';

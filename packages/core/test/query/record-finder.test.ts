@@ -2,7 +2,7 @@
 import { defineEntity, p, type EntityManager, type EntityName } from '@mikro-orm/core';
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
-import { ofEntities, orderValues, type Projection } from '../../src/language/projection.ts';
+import { ofEntities, orderValues, type Projection } from '../../src/query/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { RecordFinder } from '../../src/query/record-finder.ts';
 import { many } from '../../src/shapes/read/many.ts';

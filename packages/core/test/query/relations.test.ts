@@ -1,6 +1,6 @@
 import t from 'tap';
-import { compare } from '../../src/language/compare.ts';
-import { not, or } from '../../src/language/condition.ts';
+import { compare } from '../../src/query/language/compare.ts';
+import { not, or } from '../../src/query/language/condition.ts';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';

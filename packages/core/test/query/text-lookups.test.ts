@@ -1,6 +1,6 @@
 /** Every text lookup, on every database, against the same lookup written in JavaScript. */
 import t from 'tap';
-import { foldCase } from '../../src/language/fold-case.ts';
+import { foldCase } from '../../src/query/language/fold-case.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { numbers } from '../support/numbers.ts';

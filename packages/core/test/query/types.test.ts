@@ -3,8 +3,8 @@ import { MikroORM } from '@mikro-orm/sqlite';
 import type { EntityManager } from '@mikro-orm/core';
 import t from 'tap';
 import type { FieldName, PathOf, RelationName } from '../../src/fields/field-name.ts';
-import { matching } from '../../src/language/condition.ts';
-import type { LookupName, OrderName } from '../../src/language/lookup-name.ts';
+import { matching } from '../../src/query/language/condition.ts';
+import type { LookupName, OrderName } from '../../src/query/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { entities, Product, type ProductEntity } from './catalog.ts';
 

@@ -7,7 +7,7 @@ import { backendOf } from '../../src/query/backend-of.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { ModelViewSet, readShape, refs, Router, writeShape } from '../../src/index.ts';
 import { testApp } from '../support/library.ts';
-import { resolveLookup } from '../../src/language/resolve-lookup.ts';
+import { resolveLookup } from '../../src/query/language/resolve-lookup.ts';
 import { entities, Product } from './catalog.ts';
 
 const Seat = defineEntity({ name: 'Seat', properties: { row: p.integer().primary(), place: p.integer().primary() } });

@@ -1,7 +1,7 @@
 /** What is made of a condition is kept with it, so that a filter which asks the same again must be the same condition. */
 import { raw } from '@mikro-orm/core';
 import t from 'tap';
-import { whereCondition } from '../../src/language/where-condition.ts';
+import { whereCondition } from '../../src/query/language/where-condition.ts';
 import { openSqlite } from '../support/databases.ts';
 import { entities } from './random-conditions.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Type, type TSchema } from 'typebox';
-import type { ErrorDetail, InvalidUsage } from '../../src/errors.ts';
+import type { ErrorDetail, InvalidUsage } from '../../src/errors/errors.ts';
 import { compileValidator } from '../../src/schema/validator.ts';
 
 /** The details of the InvalidUsage that a body comes to, as `path message`; an empty list for a valid one. */

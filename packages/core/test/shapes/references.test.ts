@@ -1,6 +1,6 @@
 import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
 import t from 'tap';
-import type { InvalidUsage } from '../../src/errors.ts';
+import type { InvalidUsage } from '../../src/errors/errors.ts';
 import { type FindReferred, findVisible, type RecordData } from '../../src/shapes/write/references.ts';
 import { writeShape } from '../../src/shapes/write/write-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';

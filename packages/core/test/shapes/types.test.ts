@@ -8,7 +8,7 @@ import { field } from '../../src/shapes/write/renamed-field.ts';
 import type { ResolvedData, SentBody, UpdateBody, WritableSchema } from '../../src/shapes/write/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
-import { ModelViewSet } from '../../src/viewset/model-viewset.ts';
+import { ModelViewSet } from '../../src/view/model-viewset.ts';
 import { Author, Book, Chapter } from '../support/shelves.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 

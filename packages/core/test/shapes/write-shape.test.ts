@@ -3,7 +3,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
-import type { InvalidUsage } from '../../src/errors.ts';
+import type { InvalidUsage } from '../../src/errors/errors.ts';
 import { field } from '../../src/shapes/write/renamed-field.ts';
 import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { MemoryStore } from '../../src/stores/memory-store.ts';
 import { testStore } from './store-suite.ts';
 

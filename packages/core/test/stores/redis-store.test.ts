@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { ImproperlyConfigured } from '../../src/errors.ts';
+import { ImproperlyConfigured } from '../../src/errors/errors.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';
 import { redisClient, withRedisServer, withRedis } from '../support/redis.ts';

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import type { HttpError } from '../../src/errors.ts';
+import type { HttpError } from '../../src/errors/errors.ts';
 import { MemoryStore } from '../../src/stores/memory-store.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';

@@ -1,7 +1,7 @@
 /** One of several servers whose limiter counts in one Redis: prints its port, and serves until it is killed. */
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
-import type { HttpError } from '../../src/errors.ts';
+import type { HttpError } from '../../src/errors/errors.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
 import { IPRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { RequestLimiter } from '../../src/throttle/request-limiter.ts';

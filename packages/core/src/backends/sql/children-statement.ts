@@ -1,5 +1,5 @@
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { RelatedProjection } from '../../language/projection.ts';
+import type { RelatedProjection } from '../../query/language/projection.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';

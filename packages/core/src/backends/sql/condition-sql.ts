@@ -1,11 +1,11 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
-import { acrossRelations } from '../../language/across-relations.ts';
-import { type Condition, isAlways } from '../../language/condition.ts';
+import { acrossRelations } from '../../query/language/across-relations.ts';
+import { type Condition, isAlways } from '../../query/language/condition.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
-import { countedRecords, type RelatedPath, type RelatedAggregate } from '../../language/related-path.ts';
+import { countedRecords, type RelatedPath, type RelatedAggregate } from '../../query/language/related-path.ts';
 import type { Comparison } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';

@@ -1,4 +1,4 @@
-import type { Group, Grouping, GroupKey, GroupTotal } from '../../language/grouping.ts';
+import type { Group, Grouping, GroupKey, GroupTotal } from '../../query/language/grouping.ts';
 import { COLUMN } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';

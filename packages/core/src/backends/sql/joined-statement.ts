@@ -1,5 +1,5 @@
 import type { FieldPath } from '../../fields/field-path.ts';
-import { and, type Condition } from '../../language/condition.ts';
+import { and, type Condition } from '../../query/language/condition.ts';
 import type { JoinedChildren, RecordWithChildren } from '../joined-children.ts';
 import type { Bound } from './dialects/reader.ts';
 import { nextAlias, SqlScope } from './scope.ts';

@@ -1,4 +1,4 @@
-import type { Condition } from '../../language/condition.ts';
+import type { Condition } from '../../query/language/condition.ts';
 import { type KeysetTerms, keysetTerm, type Place, placesOf } from '../keyset.ts';
 import { VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';

@@ -1,6 +1,6 @@
 import { Utils, isRaw, type EntityManager, type Platform } from '@mikro-orm/core';
-import { getOrMake } from '../../get-or-make.ts';
-import type { Condition } from '../../language/condition.ts';
+import { getOrMake } from '../../support/get-or-make.ts';
+import type { Condition } from '../../query/language/condition.ts';
 import { keysQuery } from '../../mikro/query-builder.ts';
 import { COLUMN, VALUE, type Comparison } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';

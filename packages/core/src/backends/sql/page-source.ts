@@ -1,4 +1,4 @@
-import { type Awaitable, whenReady } from '../../awaitable.ts';
+import { type Awaitable, whenReady } from '../../support/awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { PageSource } from '../page.ts';
 import { NO_COLUMNS } from '../question.ts';

@@ -5,12 +5,12 @@ import {
   type EntityProperty,
   type FormulaTable,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { fieldType } from '../../fields/field-type.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { Condition } from '../../language/condition.ts';
-import { isNativePath, nativeForm, type NativePath } from '../../language/native-term.ts';
-import { isRelatedPath, type RelatedPath } from '../../language/related-path.ts';
+import type { Condition } from '../../query/language/condition.ts';
+import { isNativePath, nativeForm, type NativePath } from '../../query/language/native-term.ts';
+import { isRelatedPath, type RelatedPath } from '../../query/language/related-path.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { Scope } from '../scope.ts';
 import { tieOf } from '../tie.ts';

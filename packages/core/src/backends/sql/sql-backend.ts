@@ -1,12 +1,12 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../../awaitable.ts';
-import { checkNotAborted } from '../../abort-state.ts';
+import { type Awaitable, whenReady } from '../../support/awaitable.ts';
+import { checkNotAborted } from '../../http/abort-state.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { valueReader } from '../../fields/value-reader.ts';
-import type { Condition } from '../../language/condition.ts';
-import type { Group, Grouping } from '../../language/grouping.ts';
-import type { RelatedProjection } from '../../language/projection.ts';
-import type { Counting, Query, Slice } from '../../language/query.ts';
+import type { Condition } from '../../query/language/condition.ts';
+import type { Group, Grouping } from '../../query/language/grouping.ts';
+import type { RelatedProjection } from '../../query/language/projection.ts';
+import type { Counting, Query, Slice } from '../../query/language/query.ts';
 import type { Warn } from '../../mikro/replicas.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
 import type { PlacedViolation, Violation } from '../database-errors.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { Condition } from '../../language/condition.ts';
-import { isNativePath } from '../../language/native-term.ts';
-import type { OrderKey } from '../../language/order.ts';
-import type { RelatedProjection } from '../../language/projection.ts';
-import { countedRecords, isRelatedPath } from '../../language/related-path.ts';
+import type { Condition } from '../../query/language/condition.ts';
+import { isNativePath } from '../../query/language/native-term.ts';
+import type { OrderKey } from '../../query/language/order.ts';
+import type { RelatedProjection } from '../../query/language/projection.ts';
+import { countedRecords, isRelatedPath } from '../../query/language/related-path.ts';
 import { COLUMN, type Comparison, VALUE } from './dialects/comparison.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';

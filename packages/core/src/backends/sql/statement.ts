@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
-import { and, type Condition, isAlways } from '../../language/condition.ts';
-import type { OrderKey } from '../../language/order.ts';
-import type { Slice } from '../../language/query.ts';
+import { and, type Condition, isAlways } from '../../query/language/condition.ts';
+import type { OrderKey } from '../../query/language/order.ts';
+import type { Slice } from '../../query/language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import type { Question, Select } from '../question.ts';
 import { writeCondition, writeAggregate } from './condition-sql.ts';

@@ -1,5 +1,5 @@
 import type { FieldPath } from '../../fields/field-path.ts';
-import { compare } from '../../language/compare.ts';
+import { compare } from '../../query/language/compare.ts';
 import type { Bound } from './dialects/reader.ts';
 import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';

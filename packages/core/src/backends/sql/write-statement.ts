@@ -1,6 +1,6 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { Condition } from '../../language/condition.ts';
+import type { Condition } from '../../query/language/condition.ts';
 import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { checkNotAborted } from '../../abort-state.ts';
-import { compare } from '../../language/compare.ts';
+import { checkNotAborted } from '../../http/abort-state.ts';
+import { compare } from '../../query/language/compare.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
-import type { AnswerOf } from '../../viewset/request/answer.ts';
-import type { ResolvedBody } from '../../viewset/writes/input-resolution.ts';
-import { type FeaturedView, type FeatureView, STEPS, type ViewSteps } from '../../viewset/setup/feature.ts';
-import { inputOf } from '../../viewset/request/request-state.ts';
-import { lookUpBy } from '../../viewset/visible/refused-values.ts';
+import type { AnswerOf } from '../../view/request/answer.ts';
+import type { ResolvedBody } from '../../view/write/input-resolution.ts';
+import { type FeaturedView, type FeatureView, STEPS, type ViewSteps } from '../../view/setup/feature.ts';
+import { inputOf } from '../../view/request/request-state.ts';
+import { lookUpBy } from '../../view/records/refused-values.ts';
 import type { Bulk } from './bulk.ts';
 
 /**

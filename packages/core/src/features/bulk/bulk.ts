@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors.ts';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors/errors.ts';
 import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
-import { isRecord, pointerStep, textProblem } from '../../json.ts';
-import { checkOptions, type OptionRule, POSITIVE } from '../../options.ts';
-import type { QueryParameters } from '../../parameters.ts';
+import { isRecord, pointerStep, textProblem } from '../../support/json.ts';
+import { checkOptions, type OptionRule, POSITIVE } from '../../errors/options.ts';
+import type { QueryParameters } from '../../http/parameters.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
@@ -14,10 +14,10 @@ import { keyText } from '../../fields/primary-key.ts';
 import { unionOf, withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { writeSchema } from '../../shapes/wire-format.ts';
-import { type InputOperation, type WriteOperation, WRITES } from '../../viewset/request/operation.ts';
-import { type ReadBody, type ReadInput, validBody } from '../../viewset/request/read-input.ts';
-import type { FeatureView } from '../../viewset/setup/feature.ts';
-import type { ViewInput } from '../../viewset/writes/view-input.ts';
+import { type InputOperation, type WriteOperation, WRITES } from '../../view/request/operation.ts';
+import { type ReadBody, type ReadInput, validBody } from '../../view/request/read-input.ts';
+import type { FeatureView } from '../../view/setup/feature.ts';
+import type { ViewInput } from '../../view/write/view-input.ts';
 
 /** The maximum number of records that one request can create, update or destroy. */
 export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;

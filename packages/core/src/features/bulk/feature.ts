@@ -1,24 +1,24 @@
 import { Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
-import type { QueryParameters } from '../../parameters.ts';
-import type { Option } from '../../viewset/setup/model-viewset-options.ts';
-import type { DeclaredRoute, OperationHandler, OperationMethod } from '../../viewset/setup/declared-route.ts';
-import type { Feature, FeatureView } from '../../viewset/setup/feature.ts';
-import type { BodyRefusal } from '../../viewset/setup/operation-schemas.ts';
-import { fillingDeferred } from '../../viewset/request/deferred-records.ts';
-import { oneBody } from '../../viewset/request/read-input.ts';
-import { inputOf } from '../../viewset/request/request-state.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
+import type { QueryParameters } from '../../http/parameters.ts';
+import type { Option } from '../../view/setup/model-viewset-options.ts';
+import type { DeclaredRoute, OperationHandler, OperationMethod } from '../../view/setup/declared-route.ts';
+import type { Feature, FeatureView } from '../../view/setup/feature.ts';
+import type { BodyRefusal } from '../../view/setup/operation-schemas.ts';
+import { fillingDeferred } from '../../view/request/deferred-records.ts';
+import { oneBody } from '../../view/request/read-input.ts';
+import { inputOf } from '../../view/request/request-state.ts';
 import {
   type InputOperation,
   isOutputOperation,
   OPERATION,
   type WriteOperation,
   WRITES,
-} from '../../viewset/request/operation.ts';
+} from '../../view/request/operation.ts';
 import { Bulk, BULK_RULE, type BulkOption } from './bulk.ts';
 import { BulkOperations } from './bulk-operations.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * The maximum number of records that one request can write: by POST of an array, PATCH of an array of objects with
@@ -29,7 +29,7 @@ declare module '../../viewset/setup/model-viewset-options.ts' {
   }
 }
 
-declare module '../../viewset/model-viewset.ts' {
+declare module '../../view/model-viewset.ts' {
   interface DeclaredFeatures<Entity, Options> {
     /** The operations that accept several records at once. */
     readonly bulk: BulkOf<Option<Options, 'bulk'>>;

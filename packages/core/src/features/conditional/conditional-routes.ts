@@ -1,13 +1,13 @@
 import type { preHandlerHookHandler, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { namesAny } from '../../entity-tag.ts';
-import { PreconditionFailed } from '../../errors.ts';
-import { isRecord } from '../../json.ts';
-import { readCondition } from '../../read-condition.ts';
-import { isSuccess } from '../../status.ts';
-import { type OutputOperation, rowOf } from '../../viewset/request/operation.ts';
-import type { AnswerHook, DeclaredRoute, HeaderParameter } from '../../viewset/setup/declared-route.ts';
-import type { FeatureView } from '../../viewset/setup/feature.ts';
+import { namesAny } from '../../http/entity-tag.ts';
+import { PreconditionFailed } from '../../errors/errors.ts';
+import { isRecord } from '../../support/json.ts';
+import { readCondition } from '../../http/read-condition.ts';
+import { isSuccess } from '../../http/status.ts';
+import { type OutputOperation, rowOf } from '../../view/request/operation.ts';
+import type { AnswerHook, DeclaredRoute, HeaderParameter } from '../../view/setup/declared-route.ts';
+import type { FeatureView } from '../../view/setup/feature.ts';
 
 /** The preconditions of a view's operations on one record. */
 export interface Preconditions {

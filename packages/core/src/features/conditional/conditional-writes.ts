@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { namesAny, namesTag, type TagComparison } from '../../entity-tag.ts';
-import { PreconditionFailed, PreconditionRequired } from '../../errors.ts';
-import { answerOf } from '../../viewset/answers/answer-of.ts';
-import { type Answer, recordOf } from '../../viewset/request/answer.ts';
-import { forkRequest } from '../../viewset/request/request-for.ts';
-import { stateOf } from '../../viewset/request/request-state.ts';
-import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
-import type { VisibleRecords } from '../../viewset/visible/visible-records.ts';
-import type { WriteCondition } from '../../viewset/writes/write-condition.ts';
+import { namesAny, namesTag, type TagComparison } from '../../http/entity-tag.ts';
+import { PreconditionFailed, PreconditionRequired } from '../../errors/errors.ts';
+import { answerOf } from '../../view/answers/answer-of.ts';
+import { type Answer, recordOf } from '../../view/request/answer.ts';
+import { forkRequest } from '../../view/request/request-for.ts';
+import { stateOf } from '../../view/request/request-state.ts';
+import { type FeatureView, STEPS } from '../../view/setup/feature.ts';
+import type { VisibleRecords } from '../../view/records/visible-records.ts';
+import type { WriteCondition } from '../../view/write/write-condition.ts';
 import type { Preconditions } from './conditional-routes.ts';
 
 type Row = Readonly<Record<string, unknown>>;

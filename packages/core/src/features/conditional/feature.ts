@@ -1,10 +1,10 @@
-import { ImproperlyConfigured } from '../../errors.ts';
-import { BOOLEAN } from '../../options.ts';
-import type { Feature, FeatureView } from '../../viewset/setup/feature.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
+import { BOOLEAN } from '../../errors/options.ts';
+import type { Feature, FeatureView } from '../../view/setup/feature.ts';
 import { conditionalRoute, type Preconditions } from './conditional-routes.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * True: retrieve, create and update send an `ETag`. A GET gives 304 if its `If-None-Match` has the tag. A PUT, PATCH

@@ -1,11 +1,11 @@
-import { ImproperlyConfigured } from '../../errors.ts';
-import type { OptionRule } from '../../options.ts';
-import { OPERATION, type WriteKind, WRITES } from '../../viewset/request/operation.ts';
-import type { Feature } from '../../viewset/setup/feature.ts';
-import type { PluggedOption } from '../../viewset/setup/features.ts';
-import type { WriteListener } from '../../viewset/writes/write-listener.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
+import type { OptionRule } from '../../errors/options.ts';
+import { OPERATION, type WriteKind, WRITES } from '../../view/request/operation.ts';
+import type { Feature } from '../../view/setup/feature.ts';
+import type { PluggedOption } from '../../view/setup/features.ts';
+import type { WriteListener } from '../../view/write/write-listener.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * The writes that the view reports to a plugin, within their transactions. For example, `outbox` of `@viewset/outbox`

@@ -1,4 +1,4 @@
-import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
+import { BOOLEAN, checkOptions, type OptionRule } from '../../errors/options.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 /** The character between two cells of a CSV file. */

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import { objectIn } from '../../shapes/schema-object.ts';
 import type { CsvFormat } from './csv-format.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceUnavailable } from '../../errors.ts';
+import { ServiceUnavailable } from '../../errors/errors.ts';
 
 const SLOTS: unique symbol = Symbol('viewset.export-slots');
 

@@ -1,9 +1,9 @@
-import type { DeclaredRoute } from '../../viewset/setup/declared-route.ts';
-import type { Feature } from '../../viewset/setup/feature.ts';
-import type { ItemOf, Option } from '../../viewset/setup/model-viewset-options.ts';
+import type { DeclaredRoute } from '../../view/setup/declared-route.ts';
+import type { Feature } from '../../view/setup/feature.ts';
+import type { ItemOf, Option } from '../../view/setup/model-viewset-options.ts';
 import { EXPORT_TYPES, type ExportNameOf, type ExportOption, isExportOption, ListExport } from './list-export.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * The formats in which clients can get the whole filtered and ordered list, without pages. `csv` is at `/books.csv`
@@ -14,7 +14,7 @@ declare module '../../viewset/setup/model-viewset-options.ts' {
   }
 }
 
-declare module '../../viewset/model-viewset.ts' {
+declare module '../../view/model-viewset.ts' {
   interface DeclaredFeatures<Entity, Options> {
     readonly exports: ExportNameOf<ItemOf<Option<Options, 'exports'>>>;
   }

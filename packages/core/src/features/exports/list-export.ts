@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { takeExportSlot } from './export-slots.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
-import { checkNotAborted } from '../../abort-state.ts';
-import { after } from '../../language/condition.ts';
-import { type Projection, withPosition } from '../../language/projection.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
+import { checkNotAborted } from '../../http/abort-state.ts';
+import { after } from '../../query/language/condition.ts';
+import { type Projection, withPosition } from '../../query/language/projection.ts';
 import { type QuerySet, slicedError } from '../../query/queryset.ts';
-import { type AnswerOf, byAuthor } from '../../viewset/request/answer.ts';
+import { type AnswerOf, byAuthor } from '../../view/request/answer.ts';
 import { csv, CsvFormat } from './csv-format.ts';
 import { csvWriter } from './csv-writer.ts';
 

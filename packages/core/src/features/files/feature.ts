@@ -1,5 +1,5 @@
-import { sentFiles, FILE_LINKS } from '../../viewset/files/file-links.ts';
-import type { Feature } from '../../viewset/setup/feature.ts';
+import { sentFiles, FILE_LINKS } from '../../view/files/file-links.ts';
+import type { Feature } from '../../view/setup/feature.ts';
 import { fileActions } from './file-actions.ts';
 import { uploadActions } from './upload-action.ts';
 

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
-import { orNotFound } from '../../errors.ts';
+import { orNotFound } from '../../errors/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FileFields } from '../../files/file-field.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import { type Action, action, withTraits, type RecordRequest } from '../../viewset/setup/action.ts';
-import type { FeaturedView } from '../../viewset/setup/feature.ts';
-import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
-import { filePath } from '../../viewset/files/file-links.ts';
-import { stateOf } from '../../viewset/request/request-state.ts';
+import { type Action, action, withTraits, type RecordRequest } from '../../view/setup/action.ts';
+import type { FeaturedView } from '../../view/setup/feature.ts';
+import { SHOWN_RECORDS } from '../../view/records/shown-records.ts';
+import { filePath } from '../../view/files/file-links.ts';
+import { stateOf } from '../../view/request/request-state.ts';
 import { sendFile } from './send-file.ts';
 
 /**

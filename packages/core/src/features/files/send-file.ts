@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { PreconditionFailed } from '../../errors.ts';
+import { PreconditionFailed } from '../../errors/errors.ts';
 import { byteRange } from '../../files/byte-range.ts';
 import type { FileStore } from '../../files/file-store.ts';
 import type { StoredFile } from '../../files/file-type.ts';
-import { isAborted, tookTooLong } from '../../abort-state.ts';
-import { httpDate } from '../../http-date.ts';
-import { rangeApplies, readCondition } from '../../read-condition.ts';
+import { isAborted, tookTooLong } from '../../http/abort-state.ts';
+import { httpDate } from '../../http/http-date.ts';
+import { rangeApplies, readCondition } from '../../http/read-condition.ts';
 
 /** The media types that a browser shows and never runs. Other types are sent as an attachment. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|text\/plain)$/;

@@ -1,19 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { UploadRequest } from '../../files/direct-uploads.ts';
-import { refusalStatus } from '../../errors.ts';
-import { getOrMake } from '../../get-or-make.ts';
+import { refusalStatus } from '../../errors/errors.ts';
+import { getOrMake } from '../../support/get-or-make.ts';
 import { isAllowAny } from '../../permissions/built-in-permissions.ts';
 import { Permission, type PermissionView } from '../../permissions/permission.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import type { FileBoundField } from '../../shapes/write/bound-write-shape.ts';
-import { HTTP_201_CREATED } from '../../status.ts';
-import { admitsSender, tryPermission } from '../../viewset/request/permission-check.ts';
-import { uploadPlace, type ViewInput } from '../../viewset/writes/view-input.ts';
-import { type Action, action, type ActionOptions } from '../../viewset/setup/action.ts';
-import { INPUT_OPERATIONS, type InputOperation } from '../../viewset/request/operation.ts';
-import type { FeaturedView } from '../../viewset/setup/feature.ts';
-import type { ViewPermissions } from '../../viewset/setup/view-permissions.ts';
+import { HTTP_201_CREATED } from '../../http/status.ts';
+import { admitsSender, tryPermission } from '../../view/request/permission-check.ts';
+import { uploadPlace, type ViewInput } from '../../view/write/view-input.ts';
+import { type Action, action, type ActionOptions } from '../../view/setup/action.ts';
+import { INPUT_OPERATIONS, type InputOperation } from '../../view/request/operation.ts';
+import type { FeaturedView } from '../../view/setup/feature.ts';
+import type { ViewPermissions } from '../../view/setup/view-permissions.ts';
 
 const NAME = Type.String({ minLength: 1, maxLength: 1024, description: 'The name of the file' });
 const SIZE = Type.Integer({ minimum: 0, description: 'Bytes' });

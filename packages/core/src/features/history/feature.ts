@@ -1,9 +1,9 @@
-import type { Feature } from '../../viewset/setup/feature.ts';
-import type { PluggedOption } from '../../viewset/setup/features.ts';
-import type { Option } from '../../viewset/setup/model-viewset-options.ts';
+import type { Feature } from '../../view/setup/feature.ts';
+import type { PluggedOption } from '../../view/setup/features.ts';
+import type { Option } from '../../view/setup/model-viewset-options.ts';
 import { HISTORY_RULE, type HistoryOption, type HistoryPlugin, RecordHistory } from './record-history.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * True: each write of the view stores who wrote what and when, in its transaction, and `GET …/:pk/history` lists it.
@@ -18,7 +18,7 @@ declare module '../../viewset/setup/model-viewset-options.ts' {
   }
 }
 
-declare module '../../viewset/model-viewset.ts' {
+declare module '../../view/model-viewset.ts' {
   interface DeclaredFeatures<Entity, Options> {
     /** The option `history`; never if the view has none. */
     readonly history: Option<Options, 'history'>;

@@ -3,13 +3,13 @@ import type { FastifyRequest } from 'fastify';
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
-import { compare } from '../../language/compare.ts';
-import { type Projection, withKey } from '../../language/projection.ts';
+import { compare } from '../../query/language/compare.ts';
+import { type Projection, withKey } from '../../query/language/projection.ts';
 import { withFlushListener } from '../../mikro/flushed-entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
-import type { DeletionMark } from '../../viewset/visible/deletion-mark.ts';
-import type { WriteKind } from '../../viewset/request/operation.ts';
-import type { WriteRecorder } from '../../viewset/writes/write-recorder.ts';
+import type { DeletionMark } from '../../view/records/deletion-mark.ts';
+import type { WriteKind } from '../../view/request/operation.ts';
+import type { WriteRecorder } from '../../view/write/write-recorder.ts';
 
 /** JSON values of a record, by property. */
 export type KeptValues = Readonly<Record<string, unknown>>;

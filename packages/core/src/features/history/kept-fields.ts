@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { findFieldPath } from '../../fields/field-path.ts';
 import { isEmbeddable, isToMany, isToOne, ownsColumn, targetOf } from '../../fields/property.ts';
 import { isFile, type StoredFile } from '../../files/file-type.ts';
-import type { ShapeProjection } from '../../language/projection.ts';
+import type { ShapeProjection } from '../../query/language/projection.ts';
 import { compileProjection } from '../../shapes/read/projection.ts';
 import { computed, type ReadField } from '../../shapes/read/read-field.ts';
 import { fieldOf } from '../../shapes/read/read-shape.ts';

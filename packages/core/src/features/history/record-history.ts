@@ -1,25 +1,25 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ImproperlyConfigured, NotFound } from '../../errors.ts';
+import { ImproperlyConfigured, NotFound } from '../../errors/errors.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { parseFieldText } from '../../fields/field-value.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
 import { referredKey } from '../../fields/property.ts';
 import { isFile } from '../../files/file-type.ts';
-import { isRecord } from '../../json.ts';
-import { BOOLEAN, checkOptions, type OptionRule } from '../../options.ts';
-import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
+import { isRecord } from '../../support/json.ts';
+import { BOOLEAN, checkOptions, type OptionRule } from '../../errors/options.ts';
+import { invalidParameter, type ParameterDeclaration } from '../../http/parameters.ts';
 import { observeFlushes } from '../../mikro/flushed-entities.ts';
-import type { Answer } from '../../viewset/request/answer.ts';
-import { requireOperation } from '../../viewset/request/operation.ts';
-import { parametersOf } from '../../viewset/request/request-state.ts';
-import { SHOWN_RECORDS } from '../../viewset/visible/shown-records.ts';
+import type { Answer } from '../../view/request/answer.ts';
+import { requireOperation } from '../../view/request/operation.ts';
+import { parametersOf } from '../../view/request/request-state.ts';
+import { SHOWN_RECORDS } from '../../view/records/shown-records.ts';
 import { type HistoryListener, HistoryRecorder, type KeptRecords, type KeptValues } from './history-recorder.ts';
 import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
 import { keptProjection } from './kept-fields.ts';
-import { type Action, action, type RecordRequest, withTraits } from '../../viewset/setup/action.ts';
-import { type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
+import { type Action, action, type RecordRequest, withTraits } from '../../view/setup/action.ts';
+import { type FeatureView, STEPS } from '../../view/setup/feature.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
 export type HistoryOption =

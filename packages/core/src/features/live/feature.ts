@@ -1,22 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { permissionDenied } from '../../current-user.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
-import type { OptionRule } from '../../options.ts';
+import { permissionDenied } from '../../http/current-user.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
+import type { OptionRule } from '../../errors/options.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
 import { slicedError } from '../../query/queryset.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
-import { isWrite, requireOperation, WRITES } from '../../viewset/request/operation.ts';
-import { repeatRequest } from '../../viewset/request/request-for.ts';
-import { stateOf } from '../../viewset/request/request-state.ts';
-import { type Feature, type FeatureView, type ListRepresentation, STEPS } from '../../viewset/setup/feature.ts';
-import type { PluggedOption } from '../../viewset/setup/features.ts';
-import type { ShownRecords } from '../../viewset/visible/shown-records.ts';
-import type { WriteListener } from '../../viewset/writes/write-listener.ts';
+import { isWrite, requireOperation, WRITES } from '../../view/request/operation.ts';
+import { repeatRequest } from '../../view/request/request-for.ts';
+import { stateOf } from '../../view/request/request-state.ts';
+import { type Feature, type FeatureView, type ListRepresentation, STEPS } from '../../view/setup/feature.ts';
+import type { PluggedOption } from '../../view/setup/features.ts';
+import type { ShownRecords } from '../../view/records/shown-records.ts';
+import type { WriteListener } from '../../view/write/write-listener.ts';
 import { type ListForm, ListQuestion } from './list-question.ts';
 import { type LiveOption, type SendLiveList, STREAM_TYPE } from './live-list.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * True: clients can follow lists as they change, by `Accept: text/event-stream` on the URL of the list. `'writes'`:

@@ -6,15 +6,15 @@ import type { TSchema } from 'typebox';
 import { isUnfiltered } from '../../backends/entity-filters.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { keyText } from '../../fields/primary-key.ts';
-import { hintOf, isSameCondition } from '../../language/condition.ts';
-import { isNativePath } from '../../language/native-term.ts';
-import type { OrderKey } from '../../language/order.ts';
-import type { Keyed } from '../../language/projection.ts';
+import { hintOf, isSameCondition } from '../../query/language/condition.ts';
+import { isNativePath } from '../../query/language/native-term.ts';
+import type { OrderKey } from '../../query/language/order.ts';
+import type { Keyed } from '../../query/language/projection.ts';
 import type { Paginator } from '../../pagination/paginator.ts';
-import type { QueryParameters } from '../../parameters.ts';
+import type { QueryParameters } from '../../http/parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
-import { type Answer, byAuthor } from '../../viewset/request/answer.ts';
-import { parametersOf } from '../../viewset/request/request-state.ts';
+import { type Answer, byAuthor } from '../../view/request/answer.ts';
+import { parametersOf } from '../../view/request/request-state.ts';
 import type { LivePage, LiveQuestion, LiveRecord } from './live-list.ts';
 
 /** The parts of a view that decide how its list is sent. */

@@ -1,12 +1,12 @@
 import type { PermissionClass } from '../../permissions/permission.ts';
-import type { Or } from '../../viewset/model-viewset.ts';
-import { action, type ActionOptions } from '../../viewset/setup/action.ts';
-import { type Feature, type FeatureParts, type FeatureView, STEPS } from '../../viewset/setup/feature.ts';
-import type { Option } from '../../viewset/setup/model-viewset-options.ts';
-import type { Operation } from '../../viewset/request/operation.ts';
+import type { Or } from '../../view/model-viewset.ts';
+import { action, type ActionOptions } from '../../view/setup/action.ts';
+import { type Feature, type FeatureParts, type FeatureView, STEPS } from '../../view/setup/feature.ts';
+import type { Option } from '../../view/setup/model-viewset-options.ts';
+import type { Operation } from '../../view/request/operation.ts';
 import { SOFT_DELETE_RULE, SoftDelete, type SoftDeleteOption } from './soft-delete.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * The property that stores the time of deletion. DELETE sets it, and the view no longer shows the record. No body can
@@ -26,7 +26,7 @@ declare module '../../viewset/setup/model-viewset-options.ts' {
   }
 }
 
-declare module '../../viewset/model-viewset.ts' {
+declare module '../../view/model-viewset.ts' {
   interface DeclaredFeatures<Entity, Options> {
     /** True if the view lists deleted records, and restores them. */
     readonly restores: Or<Option<Options, 'softDelete'>, ''> extends { readonly visibleTo: object } ? true : false;

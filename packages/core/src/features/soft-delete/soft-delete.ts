@@ -1,16 +1,16 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { FieldName } from '../../fields/field-name.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
-import { isRecord } from '../../json.ts';
-import { compare } from '../../language/compare.ts';
-import { type Condition, not } from '../../language/condition.ts';
+import { isRecord } from '../../support/json.ts';
+import { compare } from '../../query/language/compare.ts';
+import { type Condition, not } from '../../query/language/condition.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
-import { checkOptions, LIST, prefixErrors, type OptionRule, TEXT, wrongOption } from '../../options.ts';
+import { checkOptions, LIST, prefixErrors, type OptionRule, TEXT, wrongOption } from '../../errors/options.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import { isPlainColumn } from '../../viewset/answers/plain-column.ts';
-import type { DeletionMark } from '../../viewset/visible/deletion-mark.ts';
+import { isPlainColumn } from '../../view/answers/plain-column.ts';
+import type { DeletionMark } from '../../view/records/deletion-mark.ts';
 
 /** The name of every nullable point in time of an entity. */
 export type DeletedAtName<Entity> = {

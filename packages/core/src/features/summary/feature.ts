@@ -1,13 +1,13 @@
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { slicedError } from '../../query/queryset.ts';
-import { requireOperation } from '../../viewset/request/operation.ts';
-import { parametersOf } from '../../viewset/request/request-state.ts';
-import type { Option } from '../../viewset/setup/model-viewset-options.ts';
-import { type Feature, STEPS } from '../../viewset/setup/feature.ts';
+import { requireOperation } from '../../view/request/operation.ts';
+import { parametersOf } from '../../view/request/request-state.ts';
+import type { Option } from '../../view/setup/model-viewset-options.ts';
+import { type Feature, STEPS } from '../../view/setup/feature.ts';
 import { Summary } from './summary.ts';
 import { type AnySummary, type DeclaredSummary, SUMMARY_RULE, type SummaryOption } from './summary-option.ts';
 
-declare module '../../viewset/setup/model-viewset-options.ts' {
+declare module '../../view/setup/model-viewset-options.ts' {
   interface ModelViewSetOptions<Entity extends object> {
     /**
      * Adds `GET …/summary`, which groups the records of the list. Each group has the number of its records, and their
@@ -26,7 +26,7 @@ declare module '../../viewset/setup/model-viewset-options.ts' {
   }
 }
 
-declare module '../../viewset/model-viewset.ts' {
+declare module '../../view/model-viewset.ts' {
   interface DeclaredFeatures<Entity, Options> {
     readonly summary: DeclaredSummary<Entity, Option<Options, 'summary'>>;
   }

@@ -1,6 +1,6 @@
 import type { EntityMetadata, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { isoDate } from '../../fields/calendar.ts';
 import { isDecimalText, plainDecimal, quotientOf, toScale } from '../../fields/decimal-text.ts';
 import type { FieldKind, FieldType } from '../../fields/field-kind.ts';
@@ -8,7 +8,7 @@ import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { valueReader } from '../../fields/value-reader.ts';
-import { type GroupKey, type Period, PERIODS } from '../../language/grouping.ts';
+import { type GroupKey, type Period, PERIODS } from '../../query/language/grouping.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
 import { readSchema, wireWriter } from '../../shapes/wire-format.ts';
 import type { Aggregate } from './summary-option.ts';

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { PathOf, PathValue } from '../../fields/field-name.ts';
 import { nearestTimeZone, timeZoneName } from '../../fields/time-zone.ts';
-import { isPlainRecord } from '../../json.ts';
-import type { Period } from '../../language/grouping.ts';
+import { isPlainRecord } from '../../support/json.ts';
+import type { Period } from '../../query/language/grouping.ts';
 import type { WireValue } from '../../shapes/wire-value.ts';
-import { checkOptions, describe, type OptionRule, POSITIVE, TEXT, TEXTS, wrongOption } from '../../options.ts';
+import { checkOptions, describe, type OptionRule, POSITIVE, TEXT, TEXTS, wrongOption } from '../../errors/options.ts';
 
 /** The aggregates that a summary can compute of a field. */
 export const AGGREGATES = ['sum', 'avg', 'min', 'max'] as const;

@@ -1,13 +1,18 @@
 import type { EntityMetadata, Platform } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { resolveOption } from '../../filters/filter.ts';
-import { getOrMake } from '../../get-or-make.ts';
-import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
-import type { Group, GroupTotal } from '../../language/grouping.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters, unknownName } from '../../parameters.ts';
+import { getOrMake } from '../../support/get-or-make.ts';
+import { InvalidUsageCollector } from '../../errors/invalid-usage-collector.ts';
+import type { Group, GroupTotal } from '../../query/language/grouping.ts';
+import {
+  invalidParameter,
+  type ParameterDeclaration,
+  type QueryParameters,
+  unknownName,
+} from '../../http/parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
 import { type IsShown, shownByAll } from '../../shapes/read/shown-paths.ts';

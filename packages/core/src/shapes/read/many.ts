@@ -1,9 +1,9 @@
 import type { Primary } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { PathOf, Related, ToManyName, Unbranded } from '../../fields/field-name.ts';
-import { isRecord } from '../../json.ts';
-import { checkOptions, isListOf, type OptionRule, TEXT, wrongOption } from '../../options.ts';
-import type { OrderName } from '../../language/lookup-name.ts';
+import { isRecord } from '../../support/json.ts';
+import { checkOptions, isListOf, type OptionRule, TEXT, wrongOption } from '../../errors/options.ts';
+import type { OrderName } from '../../query/language/lookup-name.ts';
 import { type AnyManyOptions, Many } from './many-field.ts';
 import type { ReadShape } from './read-shape.ts';
 import type { ToWire, WireValue } from '../wire-value.ts';

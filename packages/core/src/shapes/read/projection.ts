@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import { requireSync } from '../../awaitable.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { requireSync } from '../../support/awaitable.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import {
   isEmbeddable,
@@ -14,12 +14,12 @@ import {
 import { valueReader } from '../../fields/value-reader.ts';
 import { fileRouteOf } from '../../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
-import { cachedChildren, readerOfEntity } from '../../language/cached-related.ts';
+import { cachedChildren, readerOfEntity } from '../../query/language/cached-related.ts';
 import { declaredOrder } from '../../fields/declared-order.ts';
-import { Order, orderKey } from '../../language/order.ts';
-import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
-import { dependsOnRequest, isRelatedPath, pathFor } from '../../language/related-path.ts';
-import { relationCondition } from '../../language/where-condition.ts';
+import { Order, orderKey } from '../../query/language/order.ts';
+import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../query/language/projection.ts';
+import { dependsOnRequest, isRelatedPath, pathFor } from '../../query/language/related-path.ts';
+import { relationCondition } from '../../query/language/where-condition.ts';
 import { populateFor } from '../../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from '../json-types.ts';
 import { UnfitValue } from '../../schema/unfit-value.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import type { PathOf } from '../../fields/field-name.ts';
-import { isRecord } from '../../json.ts';
-import { wrongOption } from '../../options.ts';
+import { isRecord } from '../../support/json.ts';
+import { wrongOption } from '../../errors/options.ts';
 import type { KnownPart } from '../known-part.ts';
 import { isUnsafeName } from '../../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from '../schema-object.ts';

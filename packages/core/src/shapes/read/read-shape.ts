@@ -1,13 +1,13 @@
 import type { EntityMetadata, EntityName, EntityProperty, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { declaredMetadata } from '../../fields/declared-metadata.ts';
 import { isInlineEmbeddable, isReference, onlyPrimaryKey } from '../../fields/property.ts';
 import type { EmbeddedName, FieldName, PathOf, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
 import { isFile, type StoredFile } from '../../files/file-type.ts';
-import { isRecord } from '../../json.ts';
-import { checkOptions, NAMES, TEXTS } from '../../options.ts';
-import type { ShapeProjection } from '../../language/projection.ts';
+import { isRecord } from '../../support/json.ts';
+import { checkOptions, NAMES, TEXTS } from '../../errors/options.ts';
+import type { ShapeProjection } from '../../query/language/projection.ts';
 import { withNull } from '../json-types.ts';
 import { compileProjection } from './projection.ts';
 import { Many, type ShownShape } from './many-field.ts';

@@ -1,15 +1,15 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { Fewer, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
-import type { Lookups } from '../../language/lookup-name.ts';
+import type { Lookups } from '../../query/language/lookup-name.ts';
 import {
   type AnyRelatedConditions,
   type RelatedPath,
   relatedPath,
   type RelatedAggregate,
-} from '../../language/related-path.ts';
-import { isPlainRecord } from '../../json.ts';
-import { TEXT, wrongOption } from '../../options.ts';
+} from '../../query/language/related-path.ts';
+import { isPlainRecord } from '../../support/json.ts';
+import { TEXT, wrongOption } from '../../errors/options.ts';
 
 /** A path to a to-many relation: `favoritedBy`, or `author.followers` through at most two to-one relations. */
 export type ToManyPath<Entity, Hops extends number = 2> =

@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
 import { isToOne, referredKey } from '../../fields/property.ts';
-import { isNativePath } from '../../language/native-term.ts';
+import { isNativePath } from '../../query/language/native-term.ts';
 import type { ReadField } from './read-field.ts';
 import type { ReadShape } from './read-shape.ts';
 

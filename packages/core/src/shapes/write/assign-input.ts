@@ -1,5 +1,5 @@
 import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
 import { hiddenMembers } from '../../mikro/hidden-members.ts';
 import { newEntity } from '../../mikro/new-entity.ts';

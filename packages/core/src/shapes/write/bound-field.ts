@@ -1,6 +1,6 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import { type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { findPlace, type FieldPlace } from '../../fields/field-path.ts';
 import {
   discriminatorMessage,
@@ -21,7 +21,7 @@ import { isFile } from '../../files/file-type.ts';
 import { isNamedUpload } from '../../files/direct-uploads.ts';
 import { PendingFile } from '../../files/pending-file.ts';
 import { isFileLink, SentLink } from '../../files/sent-link.ts';
-import { pointerStep } from '../../json.ts';
+import { pointerStep } from '../../support/json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './children.ts';

@@ -1,5 +1,5 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind, Utils } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import {
   isPolymorphic,
   isReference,
@@ -10,7 +10,7 @@ import {
   ownsColumn,
   targetOf,
 } from '../../fields/property.ts';
-import { isRecord, pointerStep } from '../../json.ts';
+import { isRecord, pointerStep } from '../../support/json.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { Inspected } from '../../schema/validator.ts';
 import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';

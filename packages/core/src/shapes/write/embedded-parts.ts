@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { isEmbeddable, targetOf } from '../../fields/property.ts';
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import { mapObjects, partialOf, withProperties } from '../schema-object.ts';
 import type { TObject } from 'typebox';

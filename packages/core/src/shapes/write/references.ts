@@ -1,10 +1,10 @@
 import type { EntityManager, EntityMetadata, EntityName, FilterOptions } from '@mikro-orm/core';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyOfEntity, keyText, primaryKey } from '../../fields/primary-key.ts';
-import { isRecord, pointerStep } from '../../json.ts';
-import { compare } from '../../language/compare.ts';
-import { and, type Condition } from '../../language/condition.ts';
-import { orderValues } from '../../language/projection.ts';
+import { isRecord, pointerStep } from '../../support/json.ts';
+import { compare } from '../../query/language/compare.ts';
+import { and, type Condition } from '../../query/language/condition.ts';
+import { orderValues } from '../../query/language/projection.ts';
 import { metadataOf } from '../../mikro/entities.ts';
 import { QuerySet } from '../../query/queryset.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';

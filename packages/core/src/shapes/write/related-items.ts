@@ -1,4 +1,4 @@
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import type { BoundField } from './bound-input.ts';
 import { DEFAULT_MAX_REFERENCES } from './to-many-input.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName, EntityProperty } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { FileField } from '../../files/file-field.ts';
 import { declaredMetadata } from '../../fields/declared-metadata.ts';
 import { isToMany, onlyPrimaryKey, ownsColumn, targetOf } from '../../fields/property.ts';

@@ -1,4 +1,4 @@
-import { TEXT, wrongOption } from '../../options.ts';
+import { TEXT, wrongOption } from '../../errors/options.ts';
 
 /** A field of a write shape that writes a property with another name. Made by `field`. */
 export class Renamed<Property extends string, Source> {

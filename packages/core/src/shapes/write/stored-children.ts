@@ -1,6 +1,6 @@
 import { Reference } from '@mikro-orm/core';
 import { keyText } from '../../fields/primary-key.ts';
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import { isLoaded } from '../../mikro/entities.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
 

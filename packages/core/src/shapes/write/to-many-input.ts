@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { PrimaryKeyName } from '../../mikro/entities.ts';
-import { BOOLEAN, checkOptions, POSITIVE, wrongOption } from '../../options.ts';
+import { BOOLEAN, checkOptions, POSITIVE, wrongOption } from '../../errors/options.ts';
 import type { Flat, WireValue } from '../wire-value.ts';
 import type { BodySchemas, BoundInput } from './bound-input.ts';
 

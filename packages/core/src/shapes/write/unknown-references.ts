@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { fieldPath } from '../../fields/field-path.ts';
 import { keyText } from '../../fields/primary-key.ts';
-import { compare } from '../../language/compare.ts';
-import { orderValues } from '../../language/projection.ts';
+import { compare } from '../../query/language/compare.ts';
+import { orderValues } from '../../query/language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
 import { violationOf } from '../../query/known-errors.ts';
 import { QuerySet } from '../../query/queryset.ts';

@@ -1,13 +1,13 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { declaredMetadata } from '../../fields/declared-metadata.ts';
 import { FIELD_KINDS } from '../../fields/field-kinds.ts';
 import { referenceTo } from '../../fields/reference-to.ts';
 import { FileField } from '../../files/file-field.ts';
-import { isRecord } from '../../json.ts';
+import { isRecord } from '../../support/json.ts';
 import { isUnsafeName } from '../../schema/scan-input.ts';
-import { checkOptions, NAMES, TEXTS, wrongOption } from '../../options.ts';
+import { checkOptions, NAMES, TEXTS, wrongOption } from '../../errors/options.ts';
 import { bindFields } from './bound-field.ts';
 import { BoundWriteShape } from './bound-write-shape.ts';
 import { patchOf } from './embedded-parts.ts';

@@ -1,4 +1,4 @@
-import type { Lookup } from '../../../language/lookup.ts';
+import type { Lookup } from '../../../query/language/lookup.ts';
 
 /** The placeholder for the column in a template. */
 export const COLUMN = '\u0001';

@@ -1,5 +1,5 @@
-import { foldedLetters } from '../../../language/fold-case.ts';
-import type { Lookup } from '../../../language/lookup.ts';
+import { foldedLetters } from '../../../query/language/fold-case.ts';
+import type { Lookup } from '../../../query/language/lookup.ts';
 import type { SqliteDatabase } from '../../../mikro/sqlite-database.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
 import type { Reader } from './reader.ts';

@@ -1,11 +1,11 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import type { Awaitable } from '../../../awaitable.ts';
+import type { Awaitable } from '../../../support/awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/property.ts';
-import type { Period } from '../../../language/grouping.ts';
-import type { Lookup } from '../../../language/lookup.ts';
+import type { Period } from '../../../query/language/grouping.ts';
+import type { Lookup } from '../../../query/language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { releaseLostConnections } from '../../../mikro/lost-connections.ts';

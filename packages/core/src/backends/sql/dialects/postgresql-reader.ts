@@ -1,6 +1,6 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
-import type { Awaitable } from '../../../awaitable.ts';
+import type { Awaitable } from '../../../support/awaitable.ts';
 import { connectionFor, type Purpose } from '../../../mikro/connection-for.ts';
 import {
   inSession,
@@ -14,10 +14,10 @@ import {
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
 import { readReplica } from '../../../mikro/replicas.ts';
-import { repeated } from '../../../repeated.ts';
+import { repeated } from '../../../support/repeated.ts';
 import { readError } from '../../database-errors.ts';
 import { isRepeatedLoss } from '../../lost-transactions.ts';
-import { LruMap } from '../../../lru-map.ts';
+import { LruMap } from '../../../support/lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 import { SQL_ERRORS } from './sql-errors.ts';

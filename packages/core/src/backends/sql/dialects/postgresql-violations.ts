@@ -1,4 +1,4 @@
-import { type Awaitable, whenReady } from '../../../awaitable.ts';
+import { type Awaitable, whenReady } from '../../../support/awaitable.ts';
 import type { Violation } from '../../database-errors.ts';
 import type { Reader } from './reader.ts';
 import { placesOf, type Table, type ViolatedTables } from './violated-table.ts';

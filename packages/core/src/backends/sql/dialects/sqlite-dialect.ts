@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Awaitable } from '../../../awaitable.ts';
+import type { Awaitable } from '../../../support/awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
-import type { Period } from '../../../language/grouping.ts';
-import type { Lookup } from '../../../language/lookup.ts';
+import type { Period } from '../../../query/language/grouping.ts';
+import type { Lookup } from '../../../query/language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
 import { Dialect, elementText } from './dialect.ts';

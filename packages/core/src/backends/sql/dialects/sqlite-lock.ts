@@ -8,11 +8,11 @@ import type {
   TransactionEventArgs,
 } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceUnavailable } from '../../../errors.ts';
+import { ServiceUnavailable } from '../../../errors/errors.ts';
 import { keepEndedTransaction, type RunningTransaction } from '../../../mikro/ended-transaction.ts';
 import { sqliteDatabase } from '../../../mikro/sqlite-database.ts';
-import { pauses } from '../../../pauses.ts';
-import { isBusy } from '../../../sqlite-busy.ts';
+import { pauses } from '../../../support/pauses.ts';
+import { isBusy } from '../../../support/sqlite-busy.ts';
 
 /** SQLite's own wait for another process. It blocks this process. */
 export const BUSY_TIMEOUT_MS = 10;

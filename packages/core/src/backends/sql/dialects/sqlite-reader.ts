@@ -1,6 +1,6 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
-import { type Awaitable, isPromise } from '../../../awaitable.ts';
-import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors.ts';
+import { type Awaitable, isPromise } from '../../../support/awaitable.ts';
+import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors/errors.ts';
 import { connectionFor, type Purpose } from '../../../mikro/connection-for.ts';
 import { checkTransactionOpen } from '../../../mikro/ended-transaction.ts';
 import {
@@ -10,9 +10,9 @@ import {
   type SqliteStatement,
 } from '../../../mikro/sqlite-database.ts';
 import { readError } from '../../database-errors.ts';
-import { foldCase } from '../../../language/fold-case.ts';
-import { LruMap } from '../../../lru-map.ts';
-import { isBusy } from '../../../sqlite-busy.ts';
+import { foldCase } from '../../../query/language/fold-case.ts';
+import { LruMap } from '../../../support/lru-map.ts';
+import { isBusy } from '../../../support/sqlite-busy.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 import { SQL_ERRORS } from './sql-errors.ts';
