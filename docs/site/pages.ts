@@ -92,6 +92,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'how-to-tree',
     'how-to-sort-by-hand',
     'how-to-enums',
+    'how-to-bookings',
     'how-to-money',
     'how-to-time-zones',
     'how-to-uuid-keys',

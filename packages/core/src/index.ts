@@ -127,6 +127,7 @@ export type {
   ViewHistory,
 } from './features/history/record-history.ts';
 export type { Feature, FeatureParts, FeatureView } from './view/setup/feature.ts';
+export type { ConstraintMessage } from './view/write/constraint-messages.ts';
 export type { PermissionsByOperation, ViewPermissions } from './view/setup/view-permissions.ts';
 export { eventsFeature } from './features/emits/feature.ts';
 export { historyFeature } from './features/history/feature.ts';

@@ -1,6 +1,7 @@
 import type { Feature } from '../view/setup/feature.ts';
 import type { PluggedOption } from '../view/setup/features.ts';
 import { BULK } from './bulk/feature.ts';
+import { CONSTRAINTS } from './constraints/feature.ts';
 import { ETAGS, REQUIRE_IF_MATCH } from './conditional/feature.ts';
 import { EMITS } from './emits/feature.ts';
 import { EXPORTS } from './exports/feature.ts';
@@ -17,6 +18,7 @@ export const BUILT_IN_FEATURES: readonly (Feature | PluggedOption)[] = [
   BULK,
   ETAGS,
   REQUIRE_IF_MATCH,
+  CONSTRAINTS,
   EXPORTS,
   SUMMARY,
   EMITS,

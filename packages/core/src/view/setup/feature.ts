@@ -19,6 +19,7 @@ import type { ShownRecords, SHOWN_RECORDS } from '../records/shown-records.ts';
 import type { VisibleRecords } from '../records/visible-records.ts';
 import type { ViewDefaults } from './view-defaults.ts';
 import type { DeletionMark } from '../records/deletion-mark.ts';
+import type { ConstraintMessages } from '../write/constraint-messages.ts';
 import type { InputResolution } from '../write/input-resolution.ts';
 import type { RecordWrites } from '../write/record-writes.ts';
 import type { ViewInput } from '../write/view-input.ts';
@@ -92,6 +93,8 @@ export interface FeatureParts {
   readonly deletion?: DeletionMark;
   /** @internal Handles requests that write several records: `createMany`, `updateMany` and `destroyMany` of the view. */
   readonly several?: Readonly<Record<WriteOperation, OperationHandler>>;
+  /** @internal The messages of constraints that a write violates. */
+  readonly refusals?: ConstraintMessages;
   /** @internal Compares the record that a request writes. */
   readonly writeCondition?: WriteCondition;
   /** @internal Changes how routes are declared: those of the five operations, and those of features. */

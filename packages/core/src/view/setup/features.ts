@@ -41,6 +41,7 @@ const PART_RULES: Readonly<Record<keyof FeatureParts, OptionRule>> = {
   listeners: NAMES,
   deletion: OBJECT,
   several: NAMES,
+  refusals: OBJECT,
   writeCondition: OBJECT,
   extend: FUNCTION,
   routes: FUNCTION,

@@ -9,6 +9,7 @@ import type { ParameterDeclaration } from '../../http/parameters.ts';
 import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { byName, isWrite, type Operation, OPERATIONS, type OutputOperation, WRITES } from '../request/operation.ts';
 import type { ShownRecords } from '../records/shown-records.ts';
+import type { ConstraintMessages } from '../write/constraint-messages.ts';
 import { checkNotifies, type ListenersByOperation } from '../write/write-listener.ts';
 import type { Action } from './action.ts';
 import type { DeclaredRoute, OperationHandler } from './declared-route.ts';
@@ -35,6 +36,8 @@ export class ViewFeatures {
   readonly several: FeatureParts['several'];
   /** Compares the record that a request writes; undefined if there are no such conditions. */
   readonly writeCondition: WriteCondition | undefined;
+  /** The messages of constraints; undefined if the view has none. */
+  readonly refusals: ConstraintMessages | undefined;
   /** True if a feature leaves out records. */
   readonly narrows: boolean;
   readonly #name: string;
@@ -64,6 +67,7 @@ export class ViewFeatures {
     this.several = onlyOne(name, features, 'several', 'write several records', (handlers) => handlers);
     this.writeCondition = onlyOne(name, features, 'writeCondition', 'compare the records to write', (each) => each);
     this.deletion = onlyOne(name, features, 'deletion', 'delete records by a mark', (mark) => mark);
+    this.refusals = onlyOne(name, features, 'refusals', 'have messages of constraints', (each) => each);
     this.narrows = features.some(({ narrow }) => narrow !== undefined);
     this.#representations = features.flatMap(({ representations }) => representations ?? []);
     for (const feature of features) checkWrites(view, feature);
@@ -178,7 +182,7 @@ function actionsOf(name: string, features: readonly ResolvedFeature[]): Readonly
  *
  * @throws ImproperlyConfigured if two features have it
  */
-function onlyOne<Part extends 'recorder' | 'deletion' | 'several' | 'writeCondition', Result>(
+function onlyOne<Part extends 'recorder' | 'deletion' | 'several' | 'writeCondition' | 'refusals', Result>(
   name: string,
   features: readonly ResolvedFeature[],
   part: Part,

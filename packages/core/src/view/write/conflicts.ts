@@ -14,6 +14,7 @@ import { violationOf } from '../../query/known-errors.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WrittenRecord } from '../request/written-records.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
+import type { ConstraintMessage, ConstraintMessages } from './constraint-messages.ts';
 import { type ConstrainedField, constrainedFields, valueOf } from './constrained-fields.ts';
 import { takenRecords } from './taken-records.ts';
 
@@ -29,6 +30,8 @@ export interface Written {
   readonly records: readonly WrittenRecord[];
   /** The relation that the path sets, and its parameter; undefined for a view that is not nested. */
   readonly parent: { readonly relation: string; readonly parameter: string } | undefined;
+  /** The view's messages of constraints; undefined if it has none. */
+  readonly messages: ConstraintMessages | undefined;
 }
 
 /**
@@ -54,15 +57,16 @@ async function answerToConflict(
   request: FastifyRequest,
   error: unknown,
   violation: Violation,
-  { records, parent }: Written,
+  { records, parent, messages }: Written,
   isTheirs: boolean,
 ): Promise<unknown> {
   const em = managerAfter(request.em);
   const placed = await placeOfViolation(em, violation, [...new Set(records.map(({ meta }) => meta))]);
   const written = records.filter(({ meta }) => placed.metas.has(meta));
+  const worded = messages?.of(violation, placed.metas, placed.columns);
   // The error may be about other changes of a hook. The constraint of a foreign key may belong to records that refer to
   // this one.
-  if (written.length === 0 && violation.kind !== 'foreign key') return error;
+  if (written.length === 0 && violation.kind !== 'foreign key' && worded === undefined) return error;
   const suspects = written
     .map((record) => ({ record, fields: constrainedFields(record.meta, placed.columns) }))
     .filter((suspect) => maySuspect(suspect, violation));
@@ -71,7 +75,33 @@ async function answerToConflict(
   const details = atFault.flatMap((suspect) => detailsOf(suspect, violation.kind, parent));
   // All records of a list have the parent of the path.
   const distinct = new Map(details.map((detail) => [`${detail.in} ${detail.path}`, detail]));
+  if (worded !== undefined) {
+    const places = placesAtFault(records, atFault);
+    return wordedAnswer(violation, worded, { places, details: [...distinct.values()], cause: error });
+  }
   return answerTo(violation, [...distinct.values()], error, records.length === 0);
+}
+
+/** Lists the places of the view's own records that may be at fault: the only one, or those that the suspects belong to. */
+function placesAtFault(records: readonly WrittenRecord[], atFault: readonly Suspect[]): readonly string[] {
+  const places = records.filter(({ owner }) => owner === undefined).map(({ path }) => path);
+  if (places.length === 1) return places;
+  return places.filter((place) => atFault.some(({ record }) => `${record.path}/`.startsWith(`${place}/`)));
+}
+
+/** Makes the error with the application's own message. Without a path, it names the fields of the constraint. */
+function wordedAnswer(
+  { kind }: Violation,
+  { message, path }: ConstraintMessage,
+  known: { readonly places: readonly string[]; readonly details: readonly ErrorDetail[]; readonly cause: unknown },
+): HttpError {
+  const { places, cause } = known;
+  const details: readonly ErrorDetail[] =
+    path === undefined
+      ? known.details.map((detail) => ({ ...detail, message }))
+      : places.map((place) => ({ in: 'body', path: place + path, message }));
+  const options = details.length === 0 ? { cause } : { cause, details };
+  return kind === 'check' ? new InvalidUsage(message, options) : new TargetObjectAlreadyExist(message, options);
 }
 
 /** A new record may also have the value of a default, of its parent, or of the view. */

@@ -278,13 +278,14 @@ export class RecordWrites<Entity extends object> {
   }
 
   #written(request: FastifyRequest, isNew: boolean): Written {
-    const { nesting } = this.#definition;
+    const { nesting, features } = this.#definition;
+    const messages = features.refusals;
     const parent = nesting && { relation: nesting.relation, parameter: nesting.parent.parameter };
     // A destroy writes no values. It can only fail because other records refer to its record.
-    if (request.method === 'DELETE') return { records: [], parent };
+    if (request.method === 'DELETE') return { records: [], parent, messages };
     const { writing } = stateOf(request);
     const bodies = inputOf(request).bodies.filter(({ path }) => writing === undefined || path === writing);
-    return { records: bodies.flatMap((body) => this.#recordsOf(request, body, isNew)), parent };
+    return { records: bodies.flatMap((body) => this.#recordsOf(request, body, isNew)), parent, messages };
   }
 
   #recordsOf(request: FastifyRequest, { data: values, path }: ReadBody, isNew: boolean): WrittenRecord[] {

@@ -4,6 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { Answers } from '../answers/answers.ts';
 import type { Envelope } from '../answers/envelope.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
+import type { ConstraintMessages } from './constraint-messages.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { Nesting } from '../records/nesting.ts';
 import type { ReservedKeys } from '../records/reserved-keys.ts';
@@ -36,5 +37,7 @@ export interface WritingDefinition {
     readonly listeners: ListenersByOperation;
     /** Undefined if deleted records leave the database. */
     readonly deletion: DeletionMark | undefined;
+    /** The messages of constraints; undefined if the view has none. */
+    readonly refusals: ConstraintMessages | undefined;
   };
 }
