@@ -59,6 +59,11 @@ export interface Backend {
    * @throws ImproperlyConfigured for a server that does not support the ORM
    */
   start(orm: MikroORM, warn: Warn): Promise<readonly StartWarning[]>;
+  /**
+   * Reports whether the database lacks the table of an entity, or a column of it: `the table "book"`. Undefined if it has
+   * all of them, or needs no tables.
+   */
+  missingPart(em: EntityManager, meta: EntityMetadata): Promise<string | undefined>;
   /** @throws ImproperlyConfigured for an unsupported entity, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** Returns the records of a slice, or all records. */

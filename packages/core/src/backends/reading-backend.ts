@@ -50,6 +50,11 @@ export abstract class ReadingBackend<ItsQuestion extends Question> implements Ba
   abstract removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
   abstract tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
 
+  /** By default the database makes what it lacks. */
+  missingPart(_em: EntityManager, _meta: EntityMetadata): Promise<string | undefined> {
+    return Promise.resolve(undefined);
+  }
+
   /** By default the violated table is the entity's. */
   placeViolation(
     _em: EntityManager,

@@ -173,6 +173,10 @@ export class InternalError extends HttpError {
 export class ImproperlyConfigured extends HttpError {
   constructor(message: string, options?: HttpErrorOptions) {
     super(500, 'improperly_configured', message, options);
+    // Node prints the enumerable properties of an error that ends the start. These are about responses.
+    for (const name of ['name', 'statusCode', 'details', 'headers', 'event'] as const) {
+      Object.defineProperty(this, name, { enumerable: false });
+    }
   }
 
   override toBody(): ErrorBody {

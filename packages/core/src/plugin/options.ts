@@ -117,6 +117,11 @@ export interface ViewsetOptions {
   readonly minReadRate?: number;
   /** The most exports that this process sends at once. Further exports give 503. Infinity: no limit. Default: 50. */
   readonly maxExports?: number;
+  /**
+   * True: after the application listens, the log warns of entities whose table or column the database lacks. It costs
+   * one small query for each entity. Default: true, unless NODE_ENV is `production` or `test`.
+   */
+  readonly checkTables?: boolean;
 }
 
 /** The options with their defaults, validated and frozen. */
@@ -176,6 +181,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   readerTimeoutMs: LIMIT,
   minReadRate: ['a positive integer', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   features: FEATURES_RULE,
+  checkTables: BOOLEAN,
   maxExports: LIMIT,
 };
 

@@ -25,6 +25,7 @@ import { routeResponses } from '../routes/operation-responses.ts';
 import type { RuleListFactory } from '../routes/declared-routes.ts';
 import { readShapeOf, writeShapeOf } from '../routes/permitted-operations.ts';
 import type { PlannedRoute } from '../routes/plan-view.ts';
+import { warnOfMissingTables } from './check-tables.ts';
 import { admitRequests } from './admission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { errorHandler } from './error-handler.ts';
@@ -141,6 +142,7 @@ export const viewset = fp(
     decorateRequests(app, options);
     hearTransactions(options.orm);
     app.addHook('onReady', () => startDatabase(app, options.orm));
+    if (given.checkTables ?? isDevelopment()) warnOfMissingTables(app, options.orm);
     if (options.errorHandler) explainDuplicateHandler('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
@@ -239,6 +241,12 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
     Object.fromEntries(
       statuses.flatMap((status) => format.statusesFor(status)).map((status) => [status, format.schema]),
     );
+}
+
+/** Reports whether the process is neither in production nor a test. */
+function isDevelopment(): boolean {
+  const { NODE_ENV } = process.env;
+  return NODE_ENV !== 'production' && NODE_ENV !== 'test';
 }
 
 /** If no backend supports an ORM, only the views reject it. */

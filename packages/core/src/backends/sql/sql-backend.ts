@@ -1,7 +1,14 @@
-import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
+import {
+  type EntityManager,
+  type EntityMetadata,
+  InvalidFieldNameException,
+  type MikroORM,
+  TableNotFoundException,
+} from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../support/awaitable.ts';
 import { checkNotAborted } from '../../http/abort-state.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
+import { isEmbeddable, isInlineEmbeddable, isToOne, ownsColumn } from '../../fields/property.ts';
 import { valueReader } from '../../fields/value-reader.ts';
 import type { Condition } from '../../query/language/condition.ts';
 import type { Group, Grouping } from '../../query/language/grouping.ts';
@@ -16,7 +23,7 @@ import { readPage, type RowPage } from '../page.ts';
 import type { Select } from '../question.ts';
 import { ReadingBackend } from '../reading-backend.ts';
 import type { Reading } from '../reading.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan, tableOf } from './entity-plan.ts';
@@ -89,6 +96,27 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     const statement = { sql: this.#dialect.triggers, one: false, isShapedByClient: false };
     const rows = await this.#dialect.run(em, 'read', (reader) => reader.rows(statement, []));
     return new Set(rows.map(([table]) => String(table).toLowerCase()));
+  }
+
+  override async missingPart(em: EntityManager, meta: EntityMetadata): Promise<string | undefined> {
+    const table = tableOf(this.#planOf(em, meta), em, meta);
+    const readable = async (columns: string): Promise<boolean> => {
+      const statement = { sql: `select ${columns} from ${table.sql} where 1 = 0`, one: false, isShapedByClient: false };
+      try {
+        await this.#dialect.run(em, 'read', (reader) => reader.rows(statement, []));
+        return true;
+      } catch (error) {
+        if (error instanceof TableNotFoundException || error instanceof InvalidFieldNameException) return false;
+        throw error;
+      }
+    };
+    const columns = columnsOf(meta);
+    if (await readable(columns.map(quoted).join(', '))) return undefined;
+    if (!(await readable('1'))) return `the table "${table.name}"`;
+    for (const column of columns) {
+      if (!(await readable(quoted(column)))) return `the column "${column}" of the table "${table.name}"`;
+    }
+    return undefined;
   }
 
   override placeViolation(
@@ -192,4 +220,17 @@ function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {
     if (value !== undefined) assignments.push({ path: fieldPath(meta, name, '.'), value });
   }
   return assignments;
+}
+
+/** Lists the columns of an entity's table. */
+function columnsOf(meta: EntityMetadata): string[] {
+  const columns = meta.props.flatMap((property) => {
+    const isStored = property.persist !== false && property.formula === undefined && !isInlineEmbeddable(property);
+    const hasColumn = isToOne(property)
+      ? ownsColumn(property)
+      : property.targetMeta === undefined || isEmbeddable(property);
+    const names: readonly string[] | undefined = property.fieldNames;
+    return isStored && hasColumn ? (names ?? []) : [];
+  });
+  return [...new Set(columns)];
 }
