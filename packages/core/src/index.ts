@@ -13,6 +13,7 @@ export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
 export { freeSlot } from './plugin/admission.ts';
 export { errorHandler, reportError, toHttpError } from './plugin/error-handler.ts';
+export { isOrigin } from './http/origin.ts';
 export { isInTime } from './support/time-limit.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 

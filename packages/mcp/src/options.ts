@@ -1,4 +1,4 @@
-import { checkOptionNames, wrongOption } from '@viewset/core';
+import { checkOptionNames, isOrigin, wrongOption } from '@viewset/core';
 import { isLoopback } from './loopback.ts';
 
 /** Where the users of clients log in, for clients that know only OAuth. */
@@ -185,9 +185,4 @@ function isName(value: unknown): boolean {
 
 function isHeader(value: unknown): boolean {
   return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value);
-}
-
-/** True for an origin in the form that browsers send: no path, no default port, in lower case. */
-function isOrigin(value: unknown): boolean {
-  return typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value;
 }

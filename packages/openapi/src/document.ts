@@ -31,6 +31,8 @@ export interface DocumentedRoute {
   /** Undefined if nothing says so; a plan always does. */
   readonly needsToken: boolean | undefined;
   readonly responses: OperationPlan['responses'];
+  /** True: a route of the application works without its body. */
+  readonly hasOptionalBody: boolean;
 }
 
 /**
@@ -48,7 +50,8 @@ export function completeDocument(
   const planned = new Set(plans.map(({ operationId }) => operationId));
   const applicationRoutes = applicationPaths((base['paths'] ?? {}) as Paths, routes);
   const paths = withOperationIds(applicationRoutes, planned) as Record<string, Record<string, unknown>>;
-  for (const { path, methods, plan, needsToken, responses } of routes) {
+  for (const route of routes) {
+    const { path, methods, plan, needsToken } = route;
     const there = paths[path];
     if (plan !== undefined) {
       const operation = describeOperation(plan, needsToken === true, byPath);
@@ -58,7 +61,7 @@ export function completeDocument(
     }
     for (const method of methods) {
       const operation = there?.[method];
-      if (isObject(operation)) there![method] = completeOperation(operation, responses, needsToken);
+      if (isObject(operation)) there![method] = completeOperation(operation, route);
     }
   }
   return assemble(base, paths, described, options);

@@ -102,7 +102,8 @@ function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
     if (plan !== undefined) seen.add(plan);
     const path = swagger.formatParamUrl(plan?.path ?? url);
     const responses = plan?.responses ?? (scope.hasDecorator('viewset') ? scope.viewset.responsesOf(route) : {});
-    return [{ path, methods, plan, needsToken: needsToken(config), responses }];
+    const hasOptionalBody = config?.optionalBody === true;
+    return [{ path, methods, plan, needsToken: needsToken(config), responses, hasOptionalBody }];
   });
 }
 

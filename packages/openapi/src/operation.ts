@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
+import type { DocumentedRoute } from './document.ts';
 import { changeInside, insideOf } from './envelope.ts';
 import { documentSchema, isObject, type JsonObject, jsonValue, requestSchema } from './json-schema.ts';
 import { linksOf, type PlansByPath } from './links.ts';
@@ -80,8 +81,7 @@ function describingStream(answer: JsonObject): JsonObject {
 /** Adds the library's responses, and the need for a token, to an operation of the application. */
 export function completeOperation(
   operation: JsonObject,
-  responses: OperationPlan['responses'],
-  needsToken: boolean | undefined,
+  { responses, needsToken, hasOptionalBody }: Pick<DocumentedRoute, 'responses' | 'needsToken' | 'hasOptionalBody'>,
 ): JsonObject {
   const stated = operation['responses'] as Readonly<Record<string, JsonObject>>;
   const all: Record<string, JsonObject> = { ...stated };
@@ -94,6 +94,9 @@ export function completeOperation(
   }
   return {
     ...operation,
+    ...(hasOptionalBody && isObject(operation['requestBody'])
+      ? { requestBody: { ...operation['requestBody'], required: false } }
+      : {}),
     ...(operation['security'] === undefined && needsToken !== undefined ? { security: securityOf(needsToken) } : {}),
     responses: all,
   };

@@ -53,6 +53,19 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     });
   });
 
+  t.test('a body is required unless the route says otherwise', async (t) => {
+    const body = { type: 'object', properties: { name: text } };
+    const found = await document((app) => {
+      app.post('/needed', { schema: { body } }, nothing);
+      app.post('/optional', { schema: { body }, config: { optionalBody: true } }, nothing);
+    });
+    await isValidDocument(t, found);
+    t.match(found.paths['/needed']!['post'], { requestBody: { required: true } });
+    t.match(found.paths['/optional']!['post'], {
+      requestBody: { required: false, content: { 'application/json': {} } },
+    });
+  });
+
   t.test('all that Fastify takes is in the document, or left out of it', async (t) => {
     const csv: object = { produces: ['text/csv'], response: { 200: text } };
     const next = { type: 'object', properties: { next: { $ref: '#' } } };

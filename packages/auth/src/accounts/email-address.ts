@@ -26,7 +26,7 @@ export function normalizeEmail(text: string): string {
   return text.trim().replaceAll(/[^\u0130\u212a]+/g, (part) => part.toLowerCase());
 }
 
-/** Tells if mail can be sent to a normalized address. */
+/** True for a normalized address to which mail can be sent. */
 export function isEmail(address: string): boolean {
   // Checks the length first. The pattern is linear, but need not run over a megabyte.
   return address.length <= MAX_EMAIL_LENGTH && address.indexOf('@') <= MAX_LOCAL_LENGTH && EMAIL.test(address);

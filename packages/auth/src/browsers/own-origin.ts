@@ -1,4 +1,4 @@
-import { Forbidden } from '@viewset/core';
+import { Forbidden, isOrigin } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 
 /**
@@ -18,11 +18,6 @@ export function isSameOriginRequest(request: FastifyRequest, others: ReadonlySet
   const { origin, 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && others.has(origin)) return true;
   return site === undefined ? isSameOrigin(request, origin) : site === 'same-origin';
-}
-
-/** True for a scheme, a host and perhaps a port, as a browser writes them. */
-export function isOrigin(text: unknown): text is string {
-  return typeof text === 'string' && URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isSameOrigin({ protocol, host }: FastifyRequest, origin: string | undefined): boolean {

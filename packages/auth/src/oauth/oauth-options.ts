@@ -1,5 +1,4 @@
-import { checkOptionNames, wrongOption } from '@viewset/core';
-import { isOrigin } from '../browsers/own-origin.ts';
+import { checkOptionNames, isOrigin, wrongOption } from '@viewset/core';
 import type { IdentitySchema } from './identity-contract.ts';
 import type { OAuth2Provider } from './oauth2-provider.ts';
 import { type OAuthProvider, type ResolvedProvider, resolveProvider } from './provider-options.ts';

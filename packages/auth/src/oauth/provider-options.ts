@@ -198,7 +198,8 @@ function requireTexts(name: string, texts: Readonly<Record<(typeof TEXTS)[number
 
 function requireSecret(name: string, secret: unknown): void {
   // The error shows the type alone, because the value may be a secret.
-  if (typeof secret !== 'string' || secret === '') throw wrong(name, 'clientSecret', 'a text', typeof secret);
+  if (typeof secret === 'string' && secret !== '') return;
+  throw wrong(name, 'clientSecret', 'a text that is not empty', secret === '' ? '' : typeof secret);
 }
 
 function requireFlags(name: string, provider: Readonly<Partial<Record<(typeof FLAGS)[number], unknown>>>): void {

@@ -12,7 +12,7 @@ export class ServiceResponseError extends Error {
 const TIMEOUTS = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT']);
 const BAD_RESPONSES = new Set(['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
 
-/** Tells if a service cannot be reached, or is not in order at this moment. Otherwise it has refused. */
+/** True for an error of a service that cannot be reached, or is not in order at this moment. Otherwise the service has refused. */
 export function isUnreachable(error: unknown): boolean {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   if (TIMEOUTS.has(String(code))) return true;

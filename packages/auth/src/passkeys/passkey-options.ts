@@ -1,6 +1,5 @@
-import { ImproperlyConfigured, wrongOption } from '@viewset/core';
+import { ImproperlyConfigured, isOrigin, wrongOption } from '@viewset/core';
 import { resolveEntityOption } from '../accounts/entity-option.ts';
-import { isOrigin } from '../browsers/own-origin.ts';
 import type { PasskeySchema } from './passkey-contract.ts';
 import type { RelyingPartyOptions } from './relying-party.ts';
 

@@ -16,6 +16,8 @@ export interface AuthRoute {
   readonly querystring?: TSchema;
   /** Undefined: the route has no body. */
   readonly body?: TSchema;
+  /** True: a request may leave the body out. */
+  readonly hasOptionalBody?: true;
   readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
   /** Further responses without an error, by status. */

@@ -8,6 +8,7 @@ import { readRefresh, REFRESH_BODY } from './request-body.ts';
 const COMMON = {
   method: 'POST',
   body: REFRESH_BODY,
+  hasOptionalBody: true,
   status: 204,
   answer: NOTHING,
   cookies: ENDED_SESSION_COOKIE,

@@ -146,6 +146,7 @@ function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'pa
       description:
         'Returns the page of the service. It sends the browser to the callback, which links the service and goes to `return_to`. Takes the password, with a code if the account has two factors, unless the login is at most ten minutes old.',
       body: LINK_BODY,
+      hasOptionalBody: true,
       status: 200,
       answer: LINK,
       cookies: 'A cookie, so that only this browser can complete the link.',
@@ -162,6 +163,7 @@ function linkRoutes(parts: OAuthRouteParts, shared: Pick<AuthRoute, 'name' | 'pa
       description:
         'The last way to log in cannot be removed. Takes the password, with a code if the account has two factors, unless the login is at most ten minutes old.',
       body: PROOF_BODY,
+      hasOptionalBody: true,
       status: 204,
       answer: NOTHING,
       errors: [401, 403, 404, 409, 429],

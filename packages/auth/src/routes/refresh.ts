@@ -26,6 +26,7 @@ export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts
       'Uses up the refresh token. If it is sent in the body, the response has the next one. If it is sent in the cookie `refresh_token`, ' +
       'the cookie is replaced. The cookie counts only in requests of the server’s own pages. A token that was used before ends its session.',
     body: REFRESH_BODY,
+    hasOptionalBody: true,
     status: 200,
     answer: LOGGED_IN,
     cookies: 'The cookie with the next refresh token, if the last one was sent in it.',

@@ -78,6 +78,7 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       description:
         'Two factors are on once a code is confirmed. Until then a new call replaces the secret. Takes the password, unless the login is at most ten minutes old.',
       body: PASSWORD_PROOF,
+      hasOptionalBody: true,
       status: 200,
       answer: TWO_FACTOR,
       errors: [401, 403, 409, 429],

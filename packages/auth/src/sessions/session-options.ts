@@ -1,6 +1,5 @@
-import { checkOptionNames, wrongOption } from '@viewset/core';
+import { checkOptionNames, isOrigin, wrongOption } from '@viewset/core';
 import { resolveEntityOption } from '../accounts/entity-option.ts';
-import { isOrigin } from '../browsers/own-origin.ts';
 import type { RefreshCookieOptions } from './refresh-cookie.ts';
 import type { SessionSchema } from './session-contract.ts';
 import type { SessionTimes } from './sessions.ts';

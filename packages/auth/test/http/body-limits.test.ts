@@ -6,6 +6,7 @@ import { startApp } from '../support/app.ts';
 import {
   Account,
   ApiKey,
+  Identity,
   InvitedAccount,
   Passkey,
   PermissionRole,
@@ -101,4 +102,39 @@ t.test('a path with a name is no record, by no method', async (t) => {
     t.equal((await app.request('OPTIONS', path)).headers.get('allow'), 'DELETE, OPTIONS', path);
     t.equal((await app.request('DELETE', path, { headers, json: { password: 'correct horse' } })).status, 404, path);
   }
+});
+
+t.test('a route works without a body if it says so, and no other does', async (t) => {
+  const entities = [Account, Role, Session, Passkey, TwoFactor, ApiKey, Identity];
+  const company = { issuer: 'http://127.0.0.1:9', clientId: 'shop', clientSecret: 'a secret of the shop' };
+  const app = await startApp(t, await openSqlite(t, { entities }), {
+    sessions: Session,
+    passwords: {},
+    me: { write: writeShape(Account, ['name']) },
+    apiKeys: ApiKey,
+    twoFactor: TwoFactor,
+    passkeys: { entity: Passkey, rpName: 'Library', rpId: 'example.com' },
+    oauth: { identity: Identity, providers: { company } },
+    loginLink: { url: 'https://example.com/#{token}' },
+  });
+  const { id } = await app.addAccount('ann@example.com');
+  const token = app.app.auth.issueToken({ id, email: 'ann@example.com', name: 'Ann', role: null });
+  const optional = new Set<string>();
+  for (const { method, url, schema, config } of app.routes) {
+    if ((schema as { body?: unknown } | undefined)?.body === undefined) continue;
+    const path = url.replace(/:provider/, 'company').replace(/:\w+(\(.*\))?/, 'x');
+    const response = await app.request(String(method), path, { headers: { authorization: `Bearer ${token}` } });
+    const isRequired = JSON.stringify(response.body ?? '').includes('A JSON body is required');
+    const route = `${String(method)} ${url}`;
+    t.equal(isRequired, config?.optionalBody !== true, route);
+    if (!isRequired) optional.add(route);
+  }
+  t.strictSame([...optional].toSorted(), [
+    'DELETE /auth/oauth/:provider/link',
+    'POST /auth/logout',
+    'POST /auth/logout-all',
+    'POST /auth/oauth/:provider/link',
+    'POST /auth/refresh',
+    'POST /auth/two-factor',
+  ]);
 });

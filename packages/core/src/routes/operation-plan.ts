@@ -149,6 +149,8 @@ declare module 'fastify' {
     needsToken?: boolean;
     /** Reports whether a URL of the route needs a token, if that depends on the URL. OPTIONS uses it. */
     needsTokenAt?: (url: string) => boolean;
+    /** True: requests of a route of the application may leave the body out, although it has a schema. For documents. */
+    optionalBody?: boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;
   }

@@ -25,7 +25,7 @@ export class NameServersDown extends Error {
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Tells if an address is on the public internet. Private, loopback, link-local (such as cloud metadata), shared,
+ * True for an address on the public internet. Private, loopback, link-local (such as cloud metadata), shared,
  * multicast and reserved addresses are not. Nor are IPv6 addresses that contain an IPv4 address, such as those of NAT64,
  * or `::127.0.0.1`.
  */

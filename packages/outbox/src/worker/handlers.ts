@@ -54,12 +54,12 @@ export function handlerList(owner: string, given: unknown): [pattern: string, ha
   });
 }
 
-/** Tells if a text is an event type, or a pattern that ends with `*`. */
+/** True for an event type, and for a pattern that ends with `*`. */
 export function isPattern(text: string): boolean {
   return PATTERN.test(text);
 }
 
-/** Tells if a pattern matches a type: the same text, `*`, or its beginning before `.*`. */
+/** True if a pattern matches a type: it is the same text, `*`, or its beginning before `.*`. */
 export function matches(pattern: string, type: string): boolean {
   if (pattern === type) return true;
   if (type.startsWith(INTERNAL)) return false;

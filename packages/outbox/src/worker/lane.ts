@@ -426,7 +426,7 @@ function count(counts: Map<string, number>, value: string | null | undefined): v
   if (typeof value === 'string') counts.set(value, (counts.get(value) ?? 0) + 1);
 }
 
-/** Tells if an error says nothing about the receiver: nothing was sent, or the worker has stopped. */
+/** True for an error that says nothing about the receiver: nothing was sent, or the worker has stopped. */
 function isNoAttempt(error: unknown, { abort }: Delivery): boolean {
   return error instanceof PutOff || error instanceof Undeliverable || abort.signal.reason instanceof WorkerStopped;
 }

@@ -95,7 +95,7 @@ export class HealthChoice {
     if (this.#resultOf(share) === 'unknown') this.#unknown.add(share);
   }
 
-  /** Tells if a further delivery of a share fits the limits. */
+  /** True if a further delivery of a share fits the limits. */
   fits(share: string): boolean {
     const health = this.#healthOf(share);
     if (health === 'healthy') return true;
