@@ -448,7 +448,7 @@ t.test('invalid options of services fail at start', async (t) => {
     [{ ...good, profile: undefined }, /"providers.a.profile" must be a function/],
     [{ ...good, tokenEndpoint: 'http://x.com' }, /"providers.a.tokenEndpoint" must be an https: URL/],
     [{ ...good, tokenEndpointAuthMethod: 'none' }, /must be client_secret_basic or client_secret_post/],
-    [{ ...good, clientSecret: '' }, /"providers.a.clientSecret" must be a text, got "string"/],
+    [{ ...good, clientSecret: '' }, /"providers.a.clientSecret" must be a text that is not empty, got ""/],
     [{ ...good, skipNonce: true }, /unknown option "skipNonce"/],
   ];
   for (const [provider, message] of wrong) {
