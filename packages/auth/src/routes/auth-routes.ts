@@ -159,7 +159,11 @@ function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute, path
   const headers = { 'Set-Cookie': Type.String({ description: cookies ?? '' }) };
   const success = cookies === undefined ? answer : { ...answer, headers };
   const schema = { tags: ['auth'], ...documented, response: { ...refusals, ...others, [status]: success } };
-  const config = { public: access === 'anybody' || access === 'either', identifies: access === 'either', ...(hasOptionalBody && { optionalBody: true }) };
+  const config = {
+    public: access === 'anybody' || access === 'either',
+    identifies: access === 'either',
+    ...(hasOptionalBody && { optionalBody: true }),
+  };
   const needsLogin = access === 'token' || access === 'either';
   const onRequest = needsLogin && takesApiKeys !== true ? [refuseApiKeys] : [];
   const logSerializers = hidesQuery === true ? withoutQuery(scope.log) : undefined;
