@@ -133,7 +133,10 @@ interface CommonOptions {
   readonly clock?: () => number;
   /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and sending codes. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Keeps verification codes. Default: the plugin's own MemoryStore. With several processes, pass a RedisStore. */
+  /**
+   * Keeps verification codes and counts. Default: the `store` of `viewset`, such as a RedisStore, and without it a
+   * MemoryStore. Several processes need a store that they share.
+   */
   readonly store?: Store;
   /**
    * Keys verification codes, refresh tokens, device cookies and stored second factors, at least 32 bytes. It may be a

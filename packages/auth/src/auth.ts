@@ -32,7 +32,7 @@ import { checkViews } from './views/checked-views.ts';
 import { warnOfSignUps } from './views/open-sign-ups.ts';
 import { CachedUsers, type UserSource } from './accounts/cached-users.ts';
 import { passwordCheck } from './login/check-password.ts';
-import { CodeMails } from './codes/code-mails.ts';
+import { CodeMails, type CodeText } from './codes/code-mails.ts';
 import { DeviceCookies } from './browsers/device-cookies.ts';
 import type { EmailSender } from './codes/email-sender.ts';
 import { declarePermissions } from './accounts/has-permission.ts';
@@ -112,7 +112,7 @@ export const auth = fp(
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
-    const store = options.store ?? memoryStoreOf(app);
+    const store = options.store ?? sharedStoreOf(app) ?? memoryStoreOf(app);
     const wiring = { orm, model, accounts, store, options, loginWays: loginWaysOf(accounts, options) };
     const apiKeys = apiKeysOf(wiring);
     const codeKeys = options.keyFor('verification codes');
@@ -130,7 +130,7 @@ export const auth = fp(
     const checkPassword = passwordCheck({ hasher, wrongPasswords, devices });
     const proofs = proofsOf({ accounts, checkPassword }, twoFactor, loginTimeOf(users, sessions));
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
-    const parts = codeParts(app, options, codes, store);
+    const parts = codeParts(app, options, codes, { store, devices });
     const access = new AccountAccess(accessEntities(options), orm.em);
     const mails = sendersOf(options, parts, store, instance);
     const endPendingLogins = pendingLoginsEnder(accounts, parts.loginLink, twoFactor);
@@ -238,11 +238,17 @@ function usedHasher(app: FastifyInstance, model: AccountModel, options: Resolved
 }
 
 /** Makes the codes for each purpose, and their senders. */
-function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes, store: Store) {
+function codeParts(
+  app: FastifyInstance,
+  options: ResolvedAuthOptions,
+  codes: VerificationCodes,
+  { store, devices }: { readonly store: Store; readonly devices: DeviceCookies },
+) {
   const mails = new Mails(options.mailer ?? NO_MAILER);
   app.addHook('preClose', async () => mails.beginClose());
   app.addHook('onClose', () => mails.close(app.log));
-  const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
+  const mailsOf = (each: VerificationCodes): CodeMails =>
+    new CodeMails(each, mails, options.verificationEmail, devices);
   const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
   return {
     codes,
@@ -255,7 +261,7 @@ function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: Ve
     passwordChangeNotice: options.passwordChangeNotice,
     notices: options.mailer && new Notices(mails, store, options.keyFor('notices')),
     mails,
-    loginLink: loginLinkParts(options, codes, mails),
+    loginLink: loginLinkParts(options, codes, mails, devices),
   };
 }
 
@@ -279,14 +285,15 @@ function loginLinkParts(
   { loginLink, keyFor }: ResolvedAuthOptions,
   codes: VerificationCodes,
   mails: Mails,
+  devices: DeviceCookies,
 ): LoginLinkParts | undefined {
   if (loginLink === undefined) return undefined;
   const loginCodes = codes.for('login-link');
   const { linkOf, email: write } = loginLink;
   const tokens = new MailTokens(keyFor('login links'), 'login link');
-  const loginMails = new CodeMails(loginCodes, mails, (code, minutes, _purpose, email) =>
-    write(linkOf(tokens.seal({ email, secret: code })), minutes),
-  );
+  const text: CodeText = (code, minutes, _purpose, email) =>
+    write(linkOf(tokens.seal({ email, secret: code })), minutes);
+  const loginMails = new CodeMails(loginCodes, mails, text, devices);
   return { loginCodes, loginMails, tokens, keys: keyFor('accounts of login links') };
 }
 
@@ -497,6 +504,11 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
 function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]): void {
   const forget = declarePermissions(permissions);
   app.addHook('onClose', async () => forget());
+}
+
+/** The store of `viewset`, if processes share it. A MemoryStore has codes of one process, so each plugin has its own. */
+function sharedStoreOf({ viewset: { store } }: FastifyInstance): Store | undefined {
+  return store instanceof MemoryStore ? undefined : store;
 }
 
 function memoryStoreOf(app: FastifyInstance): MemoryStore {

@@ -61,7 +61,13 @@ export type { Argon2Library, Argon2Options } from './passwords/argon2-hashing.ts
 export { passwordField, type PasswordFieldOptions, type PasswordLengths } from './passwords/password-field.ts';
 export { PasswordHasher, type PasswordHasherOptions } from './passwords/password-hasher.ts';
 export type { IsCommonPassword, PasswordOptions, PasswordOwner } from './passwords/password-rules.ts';
-export { type TakenCode, VerificationCodes } from './codes/verification-codes.ts';
+export {
+  type CodeSender,
+  type CountedSend,
+  type CountSendOptions,
+  type TakenCode,
+  VerificationCodes,
+} from './codes/verification-codes.ts';
 
 export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './tokens/authentication.ts';
 export { NonAuthEndpoints } from './tokens/non-auth-endpoints.ts';

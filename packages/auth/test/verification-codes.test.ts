@@ -269,3 +269,41 @@ t.test('a code made with one key is valid in processes that have it as a second 
   const noted = await changes[0]!.issue('7', 'new@example.com');
   t.match(await changes[1]!.takeNoted('7', noted), { note: 'new@example.com' });
 });
+
+t.test('one network cannot use up the codes of an address, and nobody those of its known devices', async (t) => {
+  const { codes, wait } = setUp();
+  const send = async (network: string, device?: string): Promise<number> => {
+    wait(121);
+    const refused = await codes.countSend(ANN, { network, device }).catch((error: unknown) => error);
+    return refused instanceof TooManyRequests ? 429 : 200;
+  };
+  const sends = async (count: number, network: string, device?: string): Promise<number> => {
+    let sent = 0;
+    for (let each = 0; each < count; each++) if ((await send(network, device)) === 200) sent++;
+    return sent;
+  };
+  t.equal(await sends(10, '192.0.2.1'), 7, 'one network');
+  t.equal(await sends(3, '192.0.2.2'), 3, 'another one still gets codes');
+  t.equal(await sends(10, '192.0.2.3'), 5, 'all unknown devices together: fifteen');
+  t.equal(await sends(10, '192.0.2.4'), 0);
+  t.equal(await sends(10, '192.0.2.4', 'known'), 5, 'a known device has five of its own');
+  t.equal(await sends(5, '192.0.2.5', 'another'), 0, 'twenty in all');
+  await t.resolves(codes.countSend('bob@example.com', { network: '192.0.2.1' }));
+});
+
+t.test(
+  'five codes within 600 seconds of strangers refuse no known device, which may use those of all as well',
+  async (t) => {
+    const { codes } = setUp();
+    for (let send = 0; send < 5; send++) await codes.countSend(ANN, { network: '192.0.2.1' });
+    await t.rejects(codes.countSend(ANN, { network: '192.0.2.2' }), TooManyRequests);
+    const sent = await codes.countSend(ANN, { network: '192.0.2.2', device: 'known' });
+    await codes.uncountSend(ANN, sent);
+    for (let send = 0; send < 5; send++) await codes.countSend(ANN, { network: '192.0.2.2', device: 'known' });
+    await t.rejects(codes.countSend(ANN, { network: '192.0.2.2', device: 'known' }), TooManyRequests);
+    for (let send = 0; send < 10; send++) {
+      const limited = codes.countSend('bob@example.com', { network: '192.0.2.2', device: 'known' });
+      await t.resolves(limited, 'five of its own, then five of all');
+    }
+  },
+);

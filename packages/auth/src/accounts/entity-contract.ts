@@ -19,9 +19,18 @@ export type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 export class EntityContract<Entity extends object> {
   readonly meta: EntityMetadata<Entity>;
   readonly #option: string;
+  readonly #owner: string;
 
-  constructor(orm: MikroORM, option: string, entity: EntityName<Entity>, properties: readonly string[]) {
+  /** @param owner what has the option. Default: `auth` */
+  constructor(
+    orm: Pick<MikroORM, 'getMetadata'>,
+    option: string,
+    entity: EntityName<Entity>,
+    properties: readonly string[],
+    owner = 'auth',
+  ) {
     this.#option = option;
+    this.#owner = owner;
     const meta = orm.getMetadata().find(entity);
     if (meta === undefined || !orm.getMetadata().has(meta.class)) {
       throw this.wrong('must be an entity that the ORM knows (its option "entities")');
@@ -63,6 +72,16 @@ export class EntityContract<Entity extends object> {
       properties.length === names.length && names.every((name) => properties.includes(name));
     if (uniques.some(({ properties }) => isWanted([properties ?? []].flat()))) return;
     throw this.wrong(`must have ${names.map((name) => `"${name}"`).join(' and ')} unique together (${className})`);
+  }
+
+  /** Requires that a column has each of the values, and, if it is an enum, no other one. */
+  requireValues(name: string, values: readonly string[], source: string): void {
+    const { items } = this.#property(name) as { readonly items?: readonly unknown[] };
+    if (!Array.isArray(items)) return;
+    const missing = values.filter((value) => !items.includes(value));
+    if (missing.length > 0) throw this.wrong(`must allow ${missing.join(', ')} in "${name}", as ${source} does`);
+    const unknown = items.filter((item) => !values.includes(String(item)));
+    if (unknown.length > 0) throw this.wrong(`allows ${unknown.join(', ')} in "${name}", which ${source} lacks`);
   }
 
   requireText(name: string): void {
@@ -119,7 +138,7 @@ export class EntityContract<Entity extends object> {
   }
 
   wrong(problem: string): ImproperlyConfigured {
-    return new ImproperlyConfigured(`auth: option "${this.#option}" ${problem}`);
+    return new ImproperlyConfigured(`${this.#owner}: option "${this.#option}" ${problem}`);
   }
 
   #property(name: string): EntityProperty {

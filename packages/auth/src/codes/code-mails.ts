@@ -1,4 +1,6 @@
+import { clientNetwork } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import type { DeviceCookies } from '../browsers/device-cookies.ts';
 import type { EmailText } from './email-sender.ts';
 import type { Mails } from './mails.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from './verification-codes.ts';
@@ -26,10 +28,12 @@ export class CodeMails {
   readonly #codes: VerificationCodes;
   readonly #mails: Mails;
   readonly #words: CodeText;
+  readonly #devices: DeviceCookies;
 
-  constructor(codes: VerificationCodes, mails: Mails, words: CodeText) {
+  constructor(codes: VerificationCodes, mails: Mails, words: CodeText, devices: DeviceCookies) {
     this.#codes = codes;
     this.#mails = mails;
+    this.#devices = devices;
     this.#words = words;
   }
 
@@ -45,14 +49,15 @@ export class CodeMails {
    */
   async prepare(request: FastifyRequest, { email, key = email, note }: CodeSubject): Promise<() => Promise<void>> {
     const codes = this.#codes;
-    const stamp = await codes.countSend(email);
+    const device = this.#devices.knownDevice(request, email);
+    const send = await codes.countSend(email, { network: clientNetwork(request), device });
     let code: string | undefined;
     const unlessItFails = async <Result>(step: () => Promise<Result>): Promise<Result> => {
       try {
         return await step();
       } catch (failure) {
         const revoked = code === undefined ? undefined : codes.revoke(key, code);
-        await Promise.all([revoked, codes.uncountSend(email, stamp)]).catch((error: unknown) => {
+        await Promise.all([revoked, codes.uncountSend(email, send)]).catch((error: unknown) => {
           request.log.warn({ err: error }, 'a verification code that was not sent could not be taken back');
         });
         throw failure;

@@ -54,7 +54,7 @@ export class CountedMails {
     const uncount = sender === undefined ? undefined : await this.#count(sender);
     let stamp: CountedSend | undefined;
     try {
-      stamp = await this.#counters.countSend(email, TOO_MANY);
+      stamp = await this.#counters.countSend(email, { message: TOO_MANY });
       await this.#mails.send(email, await write());
     } catch (error) {
       try {

@@ -9,10 +9,15 @@ import { SecretBox } from '../secrets/secret-box.ts';
 export const CODE_LIFETIME_SECONDS = 600;
 /** This many wrong tries void a code. */
 const MAX_TRIES = 5;
-/** This many codes are sent to one address within CODE_LIFETIME_SECONDS. */
+/** This many codes are sent to one address within CODE_LIFETIME_SECONDS; known devices have as many of their own. */
 const MAX_SENDS = 5;
 /** This many codes are sent to one address in any 24 hours. */
 const MAX_SENDS_PER_DAY = 20;
+/** So many of them for known devices alone, so that nobody else can use them up. */
+const MAX_KNOWN_PER_DAY = 5;
+/** So many of them for all other devices together, and for those of one network. */
+const MAX_UNKNOWN_PER_DAY = MAX_SENDS_PER_DAY - MAX_KNOWN_PER_DAY;
+const MAX_PER_NETWORK_AND_DAY = 7;
 const DAY_MS = 86_400_000;
 const TOO_MANY_CODES = 'Too many verification codes were asked for; try again later';
 const REGISTRATION = 'registration';
@@ -26,10 +31,31 @@ export interface TakenCode {
   readonly note: string;
 }
 
+/** Who causes a send, so that nobody uses up the sends of others. */
+export interface CodeSender {
+  /** The network of the client, as `clientNetwork(request)` returns it. */
+  readonly network?: string | undefined;
+  /** A device that has logged into the account of the address before. It has sends of its own. */
+  readonly device?: string | undefined;
+}
+
+/** The options of `countSend`. */
+export interface CountSendOptions extends CodeSender {
+  /** The message of the error. Default: that too many codes were requested. */
+  readonly message?: string;
+}
+
+/** A limit of sends. */
+interface SendLimit {
+  /** A part of the keys of its counters. */
+  readonly name: string;
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
 /** A counted send, for `uncountSend`. */
 export interface CountedSend {
-  readonly recent: readonly number[];
-  readonly daily: readonly number[];
+  readonly counted: readonly { readonly name: string; readonly stamps: readonly number[] }[];
 }
 
 /**
@@ -38,7 +64,8 @@ export interface CountedSend {
  * atomic step of the store, so the rules hold across processes.
  *
  * Ten wrong codes for an address within ten minutes block it for this purpose, for two minutes at first and for up to an hour later. In any
- * 24 hours an address gets at most 100 wrong codes for one purpose, and 20 mails.
+ * 24 hours an address gets at most 100 wrong codes for one purpose, and 20 mails. Of these, 5 are for devices that have logged into
+ * the account before, and at most 7 for other devices of one network. So nobody can use up all mails of an address from one network.
  *
  * `app.auth.codes` has the codes of registrations. `for` makes codes for another purpose.
  *
@@ -79,24 +106,46 @@ export class VerificationCodes {
 
   /**
    * Counts one send to the address, for any purpose, and returns what `uncountSend` needs. Throws TooManyRequests for the sixth within 600
-   * seconds, and for the 21st within 24 hours.
-   *
-   * @param message the message of the error. Default: that too many codes were requested
+   * seconds, and for the 21st within 24 hours. With `network`, also for the eighth of this network within 24 hours, and for the 16th of
+   * all devices that are not known. A known device has five sends of its own in 600 seconds and in 24 hours. Beyond them it counts as
+   * any other device.
    */
-  async countSend(address: string, message = TOO_MANY_CODES): Promise<CountedSend> {
-    const recent = await this.#hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000, message);
-    try {
-      return { recent, daily: await this.#hit(this.#sends(address, 'day'), MAX_SENDS_PER_DAY, DAY_MS, message) };
-    } catch (error) {
-      await undoEach(this.#store, this.#sends(address), recent);
-      throw error;
+  async countSend(address: string, options: CountSendOptions = {}): Promise<CountedSend> {
+    const { network, device, message = TOO_MANY_CODES } = options;
+    if (device !== undefined) {
+      const { send } = await this.#countAll(address, KNOWN_LIMITS);
+      if (send !== undefined) return send;
     }
+    const { send, retryAfterMs } = await this.#countAll(address, network === undefined ? LIMITS : limitsOf(network));
+    if (send !== undefined) return send;
+    throw new TooManyRequests(retryAfterMs / 1000, message);
   }
 
   /** Removes a failed send from the count. */
-  async uncountSend(address: string, { recent, daily }: CountedSend): Promise<void> {
-    await undoEach(this.#store, this.#sends(address), recent);
-    await undoEach(this.#store, this.#sends(address, 'day'), daily);
+  async uncountSend(address: string, { counted }: CountedSend): Promise<void> {
+    for (const { name, stamps } of counted) await undoEach(this.#store, this.#sends(address, name), stamps);
+  }
+
+  /** Counts a send for each limit; for none, if one of them refuses it. */
+  async #countAll(
+    address: string,
+    limits: readonly SendLimit[],
+  ): Promise<{ send?: CountedSend; retryAfterMs: number }> {
+    const counted: { name: string; stamps: readonly number[] }[] = [];
+    for (const { name, limit, windowMs } of limits) {
+      const hit = await hitEach(this.#store, this.#sends(address, name), limit, windowMs).catch(
+        async (error: unknown) => {
+          await this.uncountSend(address, { counted });
+          throw error;
+        },
+      );
+      if (!hit.allowed) {
+        await this.uncountSend(address, { counted });
+        return { retryAfterMs: hit.retryAfterMs };
+      }
+      counted.push({ name, stamps: hit.stamps });
+    }
+    return { send: { counted }, retryAfterMs: 0 };
   }
 
   /**
@@ -190,12 +239,6 @@ export class VerificationCodes {
     return 'missing';
   }
 
-  async #hit(keys: readonly string[], limit: number, windowMs: number, message: string): Promise<readonly number[]> {
-    const { allowed, stamps, retryAfterMs } = await hitEach(this.#store, keys, limit, windowMs);
-    if (allowed) return stamps;
-    throw new TooManyRequests(retryAfterMs / 1000, message);
-  }
-
   #sealed(address: string, note: string): string {
     return note === '' ? '' : `.${this.#notes.seal(note, this.#subject(address))}`;
   }
@@ -205,8 +248,10 @@ export class VerificationCodes {
     return `${this.#prefix}key\n${address}`;
   }
 
-  #sends(address: string, span = ''): string[] {
-    return this.#keys.hashes(`key\n${address}`).map((hash) => `auth:sends:${span}${hash}`);
+  #sends(address: string, name: string): string[] {
+    const [counter = '', network] = name.split('\n');
+    const subject = network === undefined ? `key\n${address}` : `network\n${network}\n${address}`;
+    return this.#keys.hashes(subject).map((hash) => `auth:sends:${counter}${hash}`);
   }
 
   /** Where the last code is remembered. */
@@ -221,4 +266,20 @@ export class VerificationCodes {
   #hashes(address: string, code: string): string[] {
     return this.#keys.hashes(`${this.#prefix}code\n${address}\n${code}`);
   }
+}
+
+const RECENT_MS = CODE_LIFETIME_SECONDS * 1000;
+/** The most mails to an address, whoever causes them. */
+const DAY: SendLimit = { name: 'day', limit: MAX_SENDS_PER_DAY, windowMs: DAY_MS };
+const RECENT: SendLimit = { name: '', limit: MAX_SENDS, windowMs: RECENT_MS };
+const LIMITS: readonly SendLimit[] = [RECENT, DAY];
+const KNOWN_LIMITS: readonly SendLimit[] = [{ name: 'known:day:', limit: MAX_KNOWN_PER_DAY, windowMs: DAY_MS }, DAY];
+
+function limitsOf(network: string): readonly SendLimit[] {
+  return [
+    RECENT,
+    { name: `network:\n${network}`, limit: MAX_PER_NETWORK_AND_DAY, windowMs: DAY_MS },
+    { name: 'unknown:', limit: MAX_UNKNOWN_PER_DAY, windowMs: DAY_MS },
+    DAY,
+  ];
 }

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityName, EntityProperty } from '@mikro-orm/core';
+import type { EntityManager, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
 import {
   FieldValueError,
   Forbidden,
@@ -11,8 +11,9 @@ import {
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { accountNamesOf } from '../accounts/account-names.ts';
+import { EntityContract } from '../accounts/entity-contract.ts';
 import { ApiKeyUser } from '../api-keys/api-keys.ts';
-import type { ResolvedOrganizations } from './organization-options.ts';
+import { OWNER, type ResolvedOrganizations } from './organization-options.ts';
 
 /** A membership as the views know it. */
 export interface MembershipRecord {
@@ -128,6 +129,38 @@ export class Memberships {
     return result;
   }
 
+  /**
+   * Throws TargetObjectAlreadyExist if the user owns as many organizations as allowed. The account is locked first, so
+   * that of two simultaneous requests the second one waits.
+   */
+  async requireRoom(request: FastifyRequest): Promise<void> {
+    const { membership, name, ownerRole, maxPerUser } = this.options;
+    const { id } = requireUser(request);
+    await QuerySet.of(request.em, this.#accountOf(request)).filter({ id }).entity({ lock: true });
+    const existing = this.deletedAt === undefined ? {} : { [`${name}__${this.deletedAt}__isnull`]: true };
+    const owned = QuerySet.of(request.em, membership).filter({ account__id: id, role: ownerRole, ...existing });
+    if ((await owned.count()) >= maxPerUser) throw new TargetObjectAlreadyExist(tooMany(maxPerUser));
+  }
+
+  /**
+   * Throws ImproperlyConfigured if an account could be a member twice, or if the column of a role and the option `roles`
+   * have different names.
+   *
+   * @param invitation the entity of invitations, which is checked too
+   */
+  checkEntities(orm: Pick<MikroORM, 'getMetadata'>, invitation?: EntityName<object>): void {
+    const { membership, name, roles } = this.options;
+    const names = [...roles.keys()];
+    const members = new EntityContract(orm, 'membership', membership, ['account', 'role', name], OWNER);
+    members.requireUniqueTogether(name, 'account');
+    members.requireValues('role', names, 'option "roles"');
+    if (invitation === undefined) return;
+    const properties = ['email', 'role', 'expires_at', 'invited_by', name];
+    const invitations = new EntityContract(orm, 'Invitation', invitation, properties, 'InvitationViewSet()');
+    invitations.requireUniqueTogether(name, 'email');
+    invitations.requireValues('role', names, 'option "roles" of organizations()');
+  }
+
   /** Locks the organizations of an account, and returns the ids of those that have an owner. */
   async lockOwned(request: FastifyRequest, account: unknown): Promise<unknown[]> {
     const { membership, name } = this.options;
@@ -217,6 +250,11 @@ export class Memberships {
   }
 }
 
+/** True for a request by an API key with scopes. */
+export function isScoped(request: FastifyRequest): boolean {
+  return scopesOf(request) !== null;
+}
+
 /** The scopes of the API key of a request; null if it has none, or the request has another credential. */
 function scopesOf(request: FastifyRequest): readonly string[] | null {
   const user: unknown = getCurrentUser(request);
@@ -233,6 +271,10 @@ function* chunks(values: readonly unknown[]): Generator<readonly unknown[]> {
 /** The id of a record, which may be an entity, a reference or the id itself. */
 export function idOf(record: unknown): unknown {
   return typeof record === 'object' && record !== null && 'id' in record ? record.id : record;
+}
+
+function tooMany(most: number): string {
+  return `A user can own at most ${most} organizations (maxPerUser); delete one first, or make somebody else its owner`;
 }
 
 /** The error of a write that leaves an organization without an owner. */

@@ -1,9 +1,10 @@
-import type { EntityManager, EntityName } from '@mikro-orm/core';
+import type { EntityManager, EntityName, MikroORM } from '@mikro-orm/core';
 import {
   action,
   checkOptionNames,
   ImproperlyConfigured,
   IsAuthenticated,
+  IsSafeMethodOnly,
   matching,
   NotFound,
   Permission,
@@ -32,6 +33,7 @@ import { logNoted, noteEvent } from '../views/noted-events.ts';
 import { MailedRecords } from '../views/mailed-records.ts';
 import { viewClass } from '../views/view-class.ts';
 import type { Memberships } from './memberships.ts';
+import { HasNoScopes } from './organization-permissions.ts';
 
 /**
  * Makes the text of the mail that invites somebody to an organization. `organization` is the id; `request.em` reads
@@ -185,8 +187,9 @@ export function sentInvitations(
   const invitations = new OrganizationInvitations(memberships, entity);
   const created = new MailedRecords<Invitation>();
   return class ReadyInvitationViewSet extends viewClass(entity, sentOptions(entity, expiry, permissionClasses), {}) {
-    [CHECK_AUTH](auth: object): void {
+    [CHECK_AUTH](auth: object, orm: Pick<MikroORM, 'getMetadata'>): void {
       mailsIn(auth);
+      memberships.checkEntities(orm, entity);
     }
 
     resend = action(
@@ -247,7 +250,7 @@ export function receivedInvitations(memberships: Memberships, entity: EntityName
       { organization: `${name}.${shown}`, invited_by: 'invited_by.name' } as never,
     ),
     operations: ['list', 'retrieve', 'destroy'],
-    permissionClasses: [IsAuthenticated.and(invitedTo(memberships))],
+    permissionClasses: [IsAuthenticated.and(invitedTo(memberships)), IsSafeMethodOnly.or(HasNoScopes)],
     description: 'The invitations to organizations that you have received.',
   };
   return class ReceivedInvitationViewSet extends viewClass(entity, options, {}) {

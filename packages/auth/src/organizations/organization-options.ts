@@ -24,6 +24,11 @@ export interface OrganizationsOptions<Organization extends object, Membership ex
   readonly organizationPermission?: string;
   /** The permission to change and remove members, and to invite. Default: `members.write`. */
   readonly membersPermission?: string;
+  /**
+   * The most organizations that one user owns. Creating another one gives 409. Organizations that are deleted, also by
+   * `softDelete`, do not count. Becoming the owner of an existing one is not limited. Default: 200.
+   */
+  readonly maxPerUser?: number;
 }
 
 /** The options with their defaults, checked. */
@@ -37,9 +42,11 @@ export interface ResolvedOrganizations {
   readonly lookupField: string;
   readonly organizationPermission: string;
   readonly membersPermission: string;
+  readonly maxPerUser: number;
 }
 
-const OWNER = 'organizations()';
+export const OWNER = 'organizations()';
+const MAX_PER_USER = 200;
 const NAMES: readonly (keyof OrganizationsOptions<object, object, string>)[] = [
   'organization',
   'membership',
@@ -50,6 +57,7 @@ const NAMES: readonly (keyof OrganizationsOptions<object, object, string>)[] = [
   'lookupField',
   'organizationPermission',
   'membersPermission',
+  'maxPerUser',
 ];
 
 /** Throws ImproperlyConfigured with the option, the expected value and the given one. */
@@ -80,7 +88,11 @@ export function resolveOrganizations(given: OrganizationsOptions<never, never, s
   if (!names.has(resolved.ownerRole)) {
     throw wrongOption(OWNER, 'ownerRole', `one of the roles ${[...names.keys()].join(', ')}`, resolved.ownerRole);
   }
-  return { ...resolved, organization, membership, roles: names } as ResolvedOrganizations;
+  const maxPerUser: unknown = given.maxPerUser ?? MAX_PER_USER;
+  if (!(Number.isSafeInteger(maxPerUser) && (maxPerUser as number) > 0)) {
+    throw wrongOption(OWNER, 'maxPerUser', 'a whole number above 0', maxPerUser);
+  }
+  return { ...resolved, organization, membership, roles: names, maxPerUser } as ResolvedOrganizations;
 }
 
 function rolesOf(roles: unknown): ReadonlyMap<string, readonly string[]> {

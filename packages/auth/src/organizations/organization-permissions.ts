@@ -9,7 +9,7 @@ import {
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { declaredPermissions } from '../accounts/has-permission.ts';
-import type { MembershipRecord, Memberships } from './memberships.ts';
+import { isScoped, type MembershipRecord, type Memberships } from './memberships.ts';
 
 type Params = Readonly<Record<string, string | undefined>>;
 
@@ -33,7 +33,7 @@ export function permissionIn(memberships: Memberships, permission: string): User
 
     override async hasPermission(request: FastifyRequest, view: PermissionView): Promise<boolean> {
       const key = (request.params as Params)[name];
-      if (key === undefined && isOf(request, view)) return true;
+      if (key === undefined && isOf(request, view)) return !(isScoped(request) && view.getAction(request) === 'create');
       if (key === undefined) {
         throw new ImproperlyConfigured(`${view.name}: HasPermission("${permission}") needs a path with ":${name}"`);
       }
@@ -59,10 +59,18 @@ export function permissionIn(memberships: Memberships, permission: string): User
   return IsAuthenticated.and(HasPermissionInOrganization);
 }
 
-/** Allows members to delete their membership. */
+/** Refuses API keys with scopes, which would change what their account is a member of. */
+export class HasNoScopes extends Permission {
+  override hasPermission(request: FastifyRequest): boolean {
+    return !isScoped(request);
+  }
+}
+
+/** Allows members to delete their membership. An API key with scopes removes it as it removes others'. */
 class EndsMembership extends Permission {
-  override hasPermission({ method, params }: FastifyRequest): boolean {
-    return method === 'DELETE' && (params as Params)['pk'] !== undefined;
+  override hasPermission(request: FastifyRequest): boolean {
+    const { method, params } = request;
+    return method === 'DELETE' && (params as Params)['pk'] !== undefined && !isScoped(request);
   }
 
   override hasObjectPermission(request: FastifyRequest, _view: PermissionView, object: MembershipRecord): boolean {

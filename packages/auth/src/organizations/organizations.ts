@@ -1,4 +1,4 @@
-import type { EntityName } from '@mikro-orm/core';
+import type { EntityName, MikroORM } from '@mikro-orm/core';
 import {
   ImproperlyConfigured,
   IsAuthenticated,
@@ -14,10 +14,11 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { CHECK_AUTH } from '../views/checked-views.ts';
 import { noteEvent } from '../views/noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from '../views/view-class.ts';
 import { declareMemberships } from './kept-owners.ts';
-import { type MembershipRecord, Memberships } from './memberships.ts';
+import { isScoped, type MembershipRecord, Memberships } from './memberships.ts';
 import {
   type OrganizationInvitationOptions,
   receivedInvitations,
@@ -85,7 +86,8 @@ interface ReadyReceivedOptions<Invitation extends object, Role extends string> {
  * The views and permission classes of organizations whose members have roles. Made by `organizations()`.
  *
  * A member can only give, change and take away roles whose permissions the member has too. Only owners do so with the role of owners. An
- * API key with scopes gives and takes only roles whose permissions are among its scopes, and never the role of owners. The
+ * API key with scopes gives and takes only roles whose permissions are among its scopes, and never the role of owners. So it
+ * creates no organizations. Nor does it answer invitations. The
  * last owner of an organization cannot leave, be removed or get another role: 409. Nor can the account of a last owner be deleted, by the
  * owner or by `AccountViewSet`. An owner whose account is disabled does not count. Disabling an account is never refused.
  */
@@ -134,7 +136,8 @@ export class Organizations<Organization extends object, Membership extends objec
   }
 
   /**
-   * Makes a view of organizations. Members see theirs. Users who are logged in create them, and become their owners.
+   * Makes a view of organizations. Members see theirs. Users who are logged in create up to `maxPerUser` of them, and
+   * become their owners. API keys with scopes cannot.
    * Members with the permission `organizationPermission` change and delete them. The options of `ModelViewSet` replace
    * those of the view.
    *
@@ -158,7 +161,12 @@ export class Organizations<Organization extends object, Membership extends objec
       memberships.deletedAt = typeof softDelete === 'object' ? softDelete.property : softDelete;
     }
     return class ReadyOrganizationViewSet extends viewClass(organization, ready, options) {
+      [CHECK_AUTH](_auth: object, orm: Pick<MikroORM, 'getMetadata'>): void {
+        memberships.checkEntities(orm);
+      }
+
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
+        await memberships.requireRoom(request);
         const made = await super.performCreate(request, data);
         const { em } = request;
         em.create(membership, { [name]: made, account: requireUser(request).id, role: ownerRole } as never);
@@ -194,7 +202,7 @@ export class Organizations<Organization extends object, Membership extends objec
 
   /**
    * Makes a view of the invitations that the user has received at the address of the account. Users accept by the action
-   * `accept`, and decline by DELETE. Accepting gives 409 if the sender could
+   * `accept`, and decline by DELETE. API keys with scopes can do neither. Accepting gives 409 if the sender could
    * not invite to this role any more. Throws ImproperlyConfigured in requests whose user has no `email`.
    *
    * @param shown the field of the organization that the view shows as `organization`. Default: `name`
@@ -245,6 +253,10 @@ export class Organizations<Organization extends object, Membership extends objec
     };
     const organizationOf = (record: object): unknown => memberships.organizationOf(record);
     return class ReadyMembershipViewSet extends viewClass(membership, ready, rest) {
+      [CHECK_AUTH](_auth: object, orm: Pick<MikroORM, 'getMetadata'>): void {
+        memberships.checkEntities(orm);
+      }
+
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
         const giver = await giverOf(request, organizationOf(data));
         const member = await super.performCreate(request, data);
@@ -270,7 +282,7 @@ export class Organizations<Organization extends object, Membership extends objec
       override async performDestroy(request: FastifyRequest, member: MembershipRecord): Promise<void> {
         const organization = organizationOf(member);
         await memberships.keepOwner(request, organization, async () => {
-          const isSelf = member.account.id === requireUser(request).id;
+          const isSelf = member.account.id === requireUser(request).id && !isScoped(request);
           if (!isSelf) memberships.requireCovers(request, await giverOf(request, organization), member.role);
           note(request, 'auth.member_removed', member, {});
           await memberships.voidInvitations(request, organization, member.account.id);

@@ -67,7 +67,7 @@ const readCodeOrPasskey = bodyReader(CODE_OR_PASSKEY_BODY, {});
 
 export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[] {
   const { passkeys } = parts;
-  const shared = { name: 'two-factor', errors: [401, 403, 429], access: 'token' } as const;
+  const shared = { name: 'two-factor', status: 200, errors: [401, 403, 429], access: 'token' } as const;
   return [
     {
       ...shared,
@@ -79,7 +79,6 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
         'Two factors are on once a code is confirmed. Until then a new call replaces the secret. Takes the password, unless the login is at most ten minutes old.',
       body: PASSWORD_PROOF,
       hasOptionalBody: true,
-      status: 200,
       answer: TWO_FACTOR,
       errors: [401, 403, 409, 429],
       handler: beginHandler(parts),
@@ -92,7 +91,6 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       summary: 'Switch two factors on by a code of the app',
       description: 'Returns ten recovery codes. Each replaces a code of the app once. They are not shown again.',
       body: TWO_FACTOR_BODY,
-      status: 200,
       answer: RECOVERY_CODES,
       handler: confirmHandler(parts),
     },
@@ -116,7 +114,6 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       summary: 'Complete a login by a second factor',
       description: 'Takes the token of the login, and a code. The fifth wrong code ends the attempt.',
       body: passkeys === undefined ? SECOND_FACTOR_BODY : CODE_OR_PASSKEY_BODY,
-      status: 200,
       answer: LOGGED_IN,
       cookies: LOGIN_COOKIES,
       errors: [401, 429],

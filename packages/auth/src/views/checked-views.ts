@@ -1,13 +1,14 @@
+import type { MikroORM } from '@mikro-orm/core';
 import type { OperationPlan } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 
-/** The key of the method with which a view checks the options of its application's `auth`. */
+/** The key of the method with which a view checks the application: the options of `auth`, and the entities. */
 export const CHECK_AUTH: unique symbol = Symbol('viewset.check-auth');
 
-/** A view that needs options of `auth`. */
+/** A view that needs options of `auth`, or constraints of its entities. */
 export interface AuthCheckingView {
-  /** @throws ImproperlyConfigured if `auth` lacks an option that the view needs */
-  [CHECK_AUTH](auth: object): void;
+  /** @throws ImproperlyConfigured if `auth` or an entity lacks something that the view needs */
+  [CHECK_AUTH](auth: object, orm: Pick<MikroORM, 'getMetadata'>): void;
 }
 
 /** Checks the views that are registered after the plugin, so that one whose option is missing fails at start. */
@@ -19,7 +20,7 @@ export function checkViews(app: FastifyInstance): void {
   app.addHook('onReady', async () => {
     const planned = app.viewset.plannedRoutes.filter(({ plan }) => plans.has(plan));
     for (const view of new Set<object>(planned.map(({ view: each }) => each))) {
-      (view as Partial<AuthCheckingView>)[CHECK_AUTH]?.(app.auth);
+      (view as Partial<AuthCheckingView>)[CHECK_AUTH]?.(app.auth, app.viewset.orm);
     }
   });
 }

@@ -11,7 +11,7 @@ const clubs = organizations({
   organization: Club,
   membership: ClubMember,
   name: 'club',
-  roles: { owner: ['organization.write', 'members.write'], guest: [] },
+  roles: { owner: ['organization.write', 'members.write'], manager: [], writer: [], guest: [] },
 });
 const email = () => ({ subject: 'Join us', content: 'Log in' });
 class Received extends clubs.ReceivedInvitationViewSet(ClubInvitation) {}

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import {
   AllowAny,
   IsAuthenticated,
+  MemoryStore,
   ModelViewSet,
   readShape,
   Router,
   serverOptions,
+  type Store,
   viewset,
   writeShape,
 } from '@viewset/core';
@@ -436,4 +438,39 @@ t.test('applications that share an ORM share one subscriber, and its cost', asyn
   const other = await openSqlite(t, { entities });
   await startLogged(t, other, good);
   t.equal(subscribers(other), 1, 'another ORM has its own');
+});
+
+t.test('without a store of its own, the plugin uses that of viewset, unless it belongs to one process', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const run = async (shared: Store, own?: Store): Promise<void> => {
+    const app = fastify();
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm, store: shared });
+    await app.register(auth, { ...good, ...(own && { store: own }) });
+    const payload = { email: 'ann@example.com' };
+    t.equal((await app.inject({ method: 'POST', url: '/auth/send-verification-email', payload })).statusCode, 200);
+  };
+  const recording = (keys: string[]): Store => {
+    const memory = new MemoryStore();
+    t.teardown(() => memory.close());
+    return {
+      hit: async (key, ...rest) => (keys.push(key), memory.hit(key, ...rest)),
+      peek: async (...rest) => memory.peek(...rest),
+      undo: async (...rest) => memory.undo(...rest),
+      put: async (key, ...rest) => (keys.push(key), memory.put(key, ...rest)),
+      read: async (...rest) => memory.read(...rest),
+      take: async (...rest) => memory.take(...rest),
+      remove: async (...rest) => memory.remove(...rest),
+    };
+  };
+  const [shared, own]: [string[], string[]] = [[], []];
+  await run(recording(shared));
+  t.ok(shared.some((key) => key.startsWith('auth:code:')));
+  shared.length = 0;
+  await run(recording(shared), recording(own));
+  t.strictSame([shared, own.some((key) => key.startsWith('auth:code:'))], [[], true]);
+  const memory = new MemoryStore();
+  t.teardown(() => memory.close());
+  await run(memory);
+  t.equal(memory.size, 0, 'a memory is not shared');
 });

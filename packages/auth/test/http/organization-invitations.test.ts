@@ -122,6 +122,24 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await count(id), 0);
   });
 
+  t.test('an API key with scopes neither accepts nor declines', async (t) => {
+    const { id, path, members } = await club('manager');
+    const bob = await person();
+    const { body } = await send(members[0]!, 'POST', `${path}/invitations`, { email: bob.email, role: 'writer' });
+    const by = { authorization: `Bearer ${bob.token}` };
+    const keyOf = async (scopes?: readonly string[]) => {
+      const made = await app.post('/auth/api-keys', { name: 'x', password: PASSWORD, scopes }, by);
+      return { token: made.body['key'] as never as string };
+    };
+    const key = await keyOf(['members.write', 'notes.write']);
+    t.equal((await send(key, 'GET', '/invitations')).status, 200);
+    t.equal((await send(key, 'POST', `/invitations/${body.id}/accept`)).status, 403);
+    t.equal((await send(key, 'DELETE', `/invitations/${body.id}`)).status, 403);
+    t.equal(await count(id), 1);
+    t.equal((await send(await keyOf(), 'POST', `/invitations/${body.id}/accept`)).status, 204, 'without scopes it may');
+    t.equal(await roleOf(id, bob), 'writer');
+  });
+
   t.test('an API key with scopes invites only to roles whose permissions are among its scopes', async (t) => {
     const { id, path, members } = await club('owner');
     const [ann] = members;

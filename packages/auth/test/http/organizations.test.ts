@@ -1,4 +1,5 @@
 /** Organizations whose members have roles: who sees and does what, and the owner that stays. */
+import { defineEntity, p } from '@mikro-orm/core';
 import { IsRoleAdminUser, IsSafeMethodOnly, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
@@ -7,7 +8,7 @@ import { AccountViewSet, organizations } from '../../src/index.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Account, ApiKey, Club, ClubInvitation, ClubMember, ClubNote, Role } from '../support/entities.ts';
 
-const clubs = organizations({
+const options = {
   organization: Club,
   membership: ClubMember,
   name: 'club',
@@ -17,7 +18,8 @@ const clubs = organizations({
     writer: ['notes.write'],
     guest: [],
   },
-});
+} as const;
+const clubs = organizations(options);
 
 class Clubs extends clubs.OrganizationViewSet({
   read: readShape(Club, ['id', 'name']),
@@ -363,6 +365,107 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const few = organizations({ ...options, maxPerUser: 2 });
+  class Few extends few.OrganizationViewSet({
+    read: readShape(Club, ['id', 'name']),
+    write: writeShape(Club, ['name']),
+    softDelete: 'deleted_at',
+    bulk: 5,
+  }) {}
+  class FewMembers extends few.MembershipViewSet() {}
+  const app = await startApp(t, orm, { permissions, apiKeys: ApiKey }, (scope) => {
+    void scope.register(
+      new Router({ prefix: 'api' }).register('clubs', Few).register('clubs/:club/members', FewMembers).plugin,
+    );
+  });
+  let people = 0;
+  const person = async () => {
+    const email = `few${++people}@example.com`;
+    const { id } = await app.addAccount(email);
+    return app.app.auth.issueToken({ id, email, name: 'Ann', role: null });
+  };
+  const send = async (token: string, method: string, path: string, json?: unknown) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { status, body } = await app.request(method, `/api${path}`, { headers, ...(json !== undefined && { json }) });
+    return { status, body: body as never as { readonly id: number; readonly [name: string]: unknown } };
+  };
+
+  t.test('a user owns at most maxPerUser organizations', async (t) => {
+    const [ann, bob] = [await person(), await person()];
+    const made = await Promise.all(Array.from({ length: 5 }, () => send(ann, 'POST', '/clubs', { name: 'Chess' })));
+    t.same(made.map(({ status }) => status).toSorted(), [201, 201, 409, 409, 409], 'also of simultaneous requests');
+    t.match(made.find(({ status }) => status === 409)!.body, {
+      code: 'conflict',
+      error: /at most 2 organizations \(maxPerUser\)/,
+    });
+    t.equal((await send(bob, 'POST', '/clubs', [{ name: 'a' }, { name: 'b' }, { name: 'c' }])).status, 409, 'bulk');
+    t.equal((await send(bob, 'POST', '/clubs', [{ name: 'a' }, { name: 'b' }])).status, 201);
+    const { id } = made.find(({ status }) => status === 201)!.body;
+    t.equal((await send(ann, 'DELETE', `/clubs/${id}`)).status, 204);
+    t.equal((await send(ann, 'POST', '/clubs', { name: 'Chess' })).status, 201, 'a deleted one does not count');
+    t.equal((await send(ann, 'POST', '/clubs', { name: 'Chess' })).status, 409);
+  });
+
+  t.test('an API key with scopes neither creates organizations nor leaves them', async (t) => {
+    const ann = await person();
+    const club = (await send(ann, 'POST', '/clubs', { name: 'Chess' })).body.id;
+    const em = orm.em.fork();
+    const { id } = await app.addAccount(`guest${++people}@example.com`);
+    const row = em.create(ClubMember, { club, account: id, role: 'guest' } as never) as { id: number };
+    await em.flush();
+    const guest = app.app.auth.issueToken({ id, email: '', name: 'Ann', role: null });
+    const keyOf = async (scopes?: readonly string[]): Promise<string> =>
+      (
+        await app.post(
+          '/auth/api-keys',
+          { name: 'x', password: PASSWORD, scopes },
+          { authorization: `Bearer ${guest}` },
+        )
+      ).body['key'] as never;
+    for (const scopes of [[], permissions]) {
+      const key = await keyOf(scopes);
+      t.equal((await send(key, 'POST', '/clubs', { name: 'x' })).status, 403, `creates with ${String(scopes)}`);
+      t.equal((await send(key, 'DELETE', `/clubs/${club}/members/${row.id}`)).status, 403, 'leaves');
+    }
+    const plain = await keyOf();
+    t.equal((await send(plain, 'POST', '/clubs', { name: 'x' })).status, 201, 'a key without scopes may');
+    t.equal((await send(plain, 'DELETE', `/clubs/${club}/members/${row.id}`)).status, 204);
+  });
+});
+
+t.test('an entity that allows a second membership, or other roles, fails at start', async (t) => {
+  const changed = (name: string, properties: object, uniques: object[] = []) =>
+    defineEntity({
+      name,
+      tableName: name.toLowerCase(),
+      properties: { ...ClubMember.properties, ...properties },
+      uniques,
+    } as never) as never;
+  const unique = { properties: ['club', 'account'] };
+  const cases: readonly [object, RegExp][] = [
+    [changed('Twice', {}), /option "membership" must have "club" and "account" unique together \(Twice\)/],
+    [
+      changed('Lacking', { role: p.enum(['owner', 'guest']) }, [unique]),
+      /must allow manager, writer in "role", as option "roles" does/,
+    ],
+    [
+      changed('More', { role: p.enum(['owner', 'manager', 'writer', 'guest', 'gest']) }, [unique]),
+      /allows gest in "role", which option "roles" lacks/,
+    ],
+  ];
+  for (const [membership, message] of cases) {
+    const orm = await openSqlite(t, { entities: [...entities, membership as never] });
+    const made = organizations({ ...options, membership: membership as never });
+    class Views extends made.OrganizationViewSet({
+      read: readShape(Club, ['id']),
+      write: writeShape(Club, ['name']),
+    }) {}
+    const add = (app: FastifyInstance) => void app.register(new Router().register('clubs', Views).plugin);
+    await t.rejects(startApp(t, orm, {}, add), { name: 'ImproperlyConfigured', message });
+  }
+});
+
 t.test('wrong options fail at start', async (t) => {
   const good = { organization: Club, membership: ClubMember, name: 'club', roles: { owner: ['a'] } } as const;
   const make = (more: object) => () => organizations({ ...good, ...more } as never);
@@ -371,6 +474,9 @@ t.test('wrong options fail at start', async (t) => {
   t.throws(make({ ownerRole: 'boss' }), { message: /"ownerRole" must be one of the roles owner/ });
   t.throws(make({ organization: undefined }), { message: /"organization" must be an entity/ });
   t.throws(make({ owner: 'a' }), { message: /"owner"/ });
+  for (const maxPerUser of [0, -1, 1.5, Infinity, '5']) {
+    t.throws(make({ maxPerUser }), { message: /"maxPerUser" must be a whole number above 0/ });
+  }
   t.throws(() => organizations(good).MembershipViewSet({ anyRole: true }), {
     message: /"anyRole" needs the option "permissionClasses"/,
   });

@@ -265,7 +265,7 @@ t.test('changes of members and invitations of organizations are security events,
   const { app, lines } = await loggingApp(t, orm);
   const mailer = new MailBox();
   await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer });
-  const roles = { owner: ['organization.write', 'members.write'], guest: [] };
+  const roles = { owner: ['organization.write', 'members.write'], manager: [], writer: [], guest: [] };
   const clubs = organizations({ organization: Club, membership: ClubMember, name: 'club', roles });
   const email = () => ({ subject: 'Join us', content: 'Log in' });
   const router = new Router()

@@ -186,3 +186,26 @@ t.test('an invalid log is rejected at once', async (t) => {
     t.throws(() => new LogEmailSender(log as never), { name: 'ImproperlyConfigured', message: /LogEmailSender/ });
   }
 });
+
+t.test(
+  'somebody who uses up the codes of an address blocks no browser that has logged in, nor other networks',
+  async (t) => {
+    const store = new MemoryStore();
+    t.teardown(() => store.close());
+    const app = await startApp(t, await openSqlite(t, { entities }), { store, passwords: {} });
+    await app.addAccount('ann@b.co');
+    const login = await app.post('/auth/login', { email: 'ann@b.co', password: PASSWORD });
+    const cookie = login.headers
+      .getSetCookie()
+      .map((each) => each.split(';')[0])
+      .join('; ');
+    for (let send = 0; send < 5; send++) await app.post(SEND, { email: 'ann@b.co' });
+    t.equal((await app.post('/auth/forgot-password', { email: 'ann@b.co' })).status, 429, 'a stranger');
+    const from = app.mailer.mails.length;
+    t.equal((await app.post('/auth/forgot-password', { email: 'ann@b.co' }, { cookie })).status, 200);
+    const code = await app.sentCode(from, 'ann@b.co');
+    const reset = { email: 'ann@b.co', code, new_password: 'battery staple' };
+    t.equal((await app.post('/auth/reset-password', reset)).status, 204);
+    t.equal((await app.post('/auth/forgot-password', { email: 'bob@b.co' }, { cookie })).status, 200);
+  },
+);

@@ -92,7 +92,7 @@ export interface ViewsetInstance {
   readonly reservedKeys: ReservedKeys;
   /** @internal */
   readonly makeRules: RuleListFactory;
-  /** @internal The store of the `store` option, or a store of this process. */
+  /** The store of the `store` option, or a MemoryStore of this process. Other plugins may count and store in it. */
   readonly store: Store;
 }
 
