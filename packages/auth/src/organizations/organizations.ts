@@ -1,4 +1,4 @@
-import type { EntityName, MikroORM } from '@mikro-orm/core';
+import type { EntityName } from '@mikro-orm/core';
 import {
   ImproperlyConfigured,
   IsAuthenticated,
@@ -14,7 +14,6 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { CHECK_AUTH } from '../views/checked-views.ts';
 import { noteEvent } from '../views/noted-events.ts';
 import { type ReadyViewClass, type ReadyViewOptions, viewClass } from '../views/view-class.ts';
 import { declareMemberships } from './kept-owners.ts';
@@ -160,11 +159,7 @@ export class Organizations<Organization extends object, Membership extends objec
     if (softDelete !== undefined) {
       memberships.deletedAt = typeof softDelete === 'object' ? softDelete.property : softDelete;
     }
-    return class ReadyOrganizationViewSet extends viewClass(organization, ready, options) {
-      [CHECK_AUTH](_auth: object, orm: Pick<MikroORM, 'getMetadata'>): void {
-        memberships.checkEntities(orm);
-      }
-
+    return class ReadyOrganizationViewSet extends viewClass(organization, ready, options, memberships) {
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
         await memberships.requireRoom(request);
         const made = await super.performCreate(request, data);
@@ -252,11 +247,7 @@ export class Organizations<Organization extends object, Membership extends objec
       description: 'The members of an organization.',
     };
     const organizationOf = (record: object): unknown => memberships.organizationOf(record);
-    return class ReadyMembershipViewSet extends viewClass(membership, ready, rest) {
-      [CHECK_AUTH](_auth: object, orm: Pick<MikroORM, 'getMetadata'>): void {
-        memberships.checkEntities(orm);
-      }
-
+    return class ReadyMembershipViewSet extends viewClass(membership, ready, rest, memberships) {
       override async performCreate(request: FastifyRequest, data: never): Promise<object> {
         const giver = await giverOf(request, organizationOf(data));
         const member = await super.performCreate(request, data);

@@ -394,7 +394,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   t.test('a user owns at most maxPerUser organizations', async (t) => {
     const [ann, bob] = [await person(), await person()];
     const made = await Promise.all(Array.from({ length: 5 }, () => send(ann, 'POST', '/clubs', { name: 'Chess' })));
-    t.same(made.map(({ status }) => status).toSorted(), [201, 201, 409, 409, 409], 'also of simultaneous requests');
+    const created = made.filter(({ status }) => status === 201);
+    t.same(
+      [created.length, made.filter(({ status }) => status === 409).length],
+      [2, 3],
+      'also of simultaneous requests',
+    );
     t.match(made.find(({ status }) => status === 409)!.body, {
       code: 'conflict',
       error: /at most 2 organizations \(maxPerUser\)/,
