@@ -3,6 +3,7 @@ import { checkNotAborted } from '../../http/abort-state.ts';
 import { compare } from '../../query/language/compare.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
+import { changesIn } from '../../shapes/write/assign-input.ts';
 import type { AnswerOf } from '../../view/request/answer.ts';
 import type { ResolvedBody } from '../../view/write/input-resolution.ts';
 import { type FeaturedView, type FeatureView, STEPS, type ViewSteps } from '../../view/setup/feature.ts';
@@ -102,8 +103,15 @@ export class BulkOperations {
   ): Promise<readonly object[]> {
     const { fields } = this.#view.input!.of(request, 'update').shape;
     const writesChildren = fields.some(({ children }) => children !== undefined);
-    const isHooked = this.#view.overrides.performs.update || writesChildren;
-    const changes = resolved.map(({ data }, index) => ({ entity: entities[index]!, data: { ...data } }));
+    const isOverridden = this.#view.overrides.performs.update;
+    const isHooked = isOverridden || writesChildren;
+    const { writes } = this.#steps;
+    if (writesChildren && !isOverridden) {
+      for (const [index, { path, data }] of resolved.entries()) {
+        await writes.writeAlone(request, path, () => writes.removeLeftOut(request, entities[index]!, data));
+      }
+    }
+    const changes = resolved.flatMap(({ data }, index) => changesIn(entities[index]!, { ...data }, fields));
     await this.#steps.writes.exchanging(request, changes, async () => {
       for (const [index, { path, data, extra }] of resolved.entries()) {
         const entity = entities[index]!;

@@ -173,11 +173,12 @@ export class HistoryRecorder implements WriteRecorder {
     const keys = new Map<string, unknown>();
     for (const entity of entities) {
       if (!(entity instanceof meta.class) || this.#created.has(entity)) continue;
-      if (work.getOriginalEntityData(entity) === undefined) {
+      const key = keyOfEntity(entity, pk);
+      // A subscriber that recomputes the changes of a new entity gives it original values.
+      if (key === undefined || key === null || work.getOriginalEntityData(entity) === undefined) {
         this.#created.add(entity);
         continue;
       }
-      const key = keyOfEntity(entity, pk);
       this.#keys.set(entity, key);
       if (!this.#before.has(keyText(key))) keys.set(keyText(key), key);
     }

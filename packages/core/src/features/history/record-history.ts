@@ -273,17 +273,20 @@ interface WrittenName {
 
 /**
  * Lists the fields of bodies that accept stored values. A reference by a field other than the key does not, because the
- * history stores keys.
+ * history stores keys. A nested record does not, because the history has only its key.
  */
 function writtenNames(
   { meta }: FeatureView,
-  fields: readonly (WrittenName & { readonly reference?: { readonly key: string } | undefined })[],
+  fields: readonly (WrittenName & {
+    readonly reference?: { readonly key: string } | undefined;
+    readonly children?: object | undefined;
+  })[],
   kept: readonly KeptField[],
 ): readonly WrittenName[] {
   const known = new Set(kept.map(({ property }) => property));
-  return fields.filter(({ name, reference }) => {
+  return fields.filter(({ name, reference, children }) => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
-    if (!known.has(name) || property === undefined || isFile(property)) return false;
+    if (!known.has(name) || property === undefined || isFile(property) || children !== undefined) return false;
     return reference === undefined || reference.key === referredKey(property).name;
   });
 }

@@ -62,10 +62,16 @@ export class RecordWrites<Entity extends object> {
     this.#checkKey(data);
     // An action may update a record by POST.
     const { em } = request;
-    await this.guard(request, () => deleteLeftOut(em, entity, data, fields), false);
+    await this.removeLeftOut(request, entity, data);
     await this.exchanging(request, changesIn(entity, data, fields), async () => {
       await this.guard(request, () => assignInput(em, entity, data, fields), false);
     });
+  }
+
+  /** Deletes the children that the data of an update does not list. */
+  async removeLeftOut(request: FastifyRequest, entity: object, data: object): Promise<void> {
+    const fields = this.#fieldsOf(request, 'update');
+    await this.guard(request, () => deleteLeftOut(request.em, entity, data, fields), false);
   }
 
   /** Runs a write in a transaction. A deferred constraint, which is checked at its end, is a conflict of the body too. */
