@@ -473,8 +473,15 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
       { id: a.id, card: { code: '2' } },
       { id: b.id, card: { code: 'x' } },
     ]);
-    t.equal(swapped.status, 409, 'records of different parents are written one after the other');
-    t.match(swapped.body.details, [{ path: '/0/card/code' }]);
+    t.equal(swapped.status, 200, 'a unique value passes between records of different parents');
+    t.match(swapped.body, [{ card: { id: a.card.id, code: '2' } }, { card: { code: 'x' } }]);
+    await send('PATCH', '/members', [{ id: a.id, card: null }]);
+    const created = await send('PATCH', '/members', [
+      { id: a.id, card: { code: 'x' } },
+      { id: b.id, card: { code: 'y' } },
+    ]);
+    t.equal(created.status, 409, 'a new record of an earlier parent is stored before later changes');
+    t.match(created.body.details, [{ path: '/0/card/code' }]);
   });
 
   t.test('hooks get objects, and may add to them', async (t) => {

@@ -13,13 +13,13 @@ import {
   scoped,
   tenant,
   writeShape,
-} from '../../src/index.ts';
-import { BatchViewSet } from '../../../batch/src/index.ts';
-import { history, HistoryEntry } from '../../../history/src/index.ts';
-import { IdempotencyKeys, IdempotencyRecord } from '../../../idempotency/src/index.ts';
-import { outbox, OutboxEvent } from '../../../outbox/src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
-import { testApp } from '../support/library.ts';
+} from '../../../src/index.ts';
+import { BatchViewSet } from '../../../../batch/src/index.ts';
+import { history, HistoryEntry } from '../../../../history/src/index.ts';
+import { IdempotencyKeys, IdempotencyRecord } from '../../../../idempotency/src/index.ts';
+import { outbox, OutboxEvent } from '../../../../outbox/src/index.ts';
+import { forEachDatabase } from '../../support/databases.ts';
+import { testApp } from '../../support/library.ts';
 
 const FirmSchema = defineEntity({
   name: 'Firm',
