@@ -1,5 +1,6 @@
 /** The table of docs/errors.md and the classes of src/errors.ts say the same, both ways. */
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import t from 'tap';
 import * as errors from '../../src/errors/errors.ts';
 
@@ -14,6 +15,15 @@ function argumentsFor(name: string): readonly unknown[] {
   if (name === 'TooManyRequests') return [1.2];
   return name === 'ImproperlyConfigured' ? ['secret must have 32 bytes'] : [];
 }
+
+t.test('an error at start is printed without the properties of a response', async (t) => {
+  const error = new errors.ImproperlyConfigured('X: option "y" must be a text');
+  t.match(
+    inspect(error),
+    /^ImproperlyConfigured: X: option "y" must be a text\n[^{]*\{\n {2}code: 'improperly_configured'\n\}$/,
+  );
+  t.match(error, { statusCode: 500, code: 'improperly_configured', event: undefined });
+});
 
 t.test('docs/errors.md lists each class with its status and code, and nothing else', async (t) => {
   const text = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
