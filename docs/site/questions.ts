@@ -165,7 +165,6 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['time zone', ['/how-to-time-zones']],
   ['roles in one application', ['/how-to-roles']],
   ['status machine', ['/how-to-status-machine']],
-  ['state transitions of an order', ['/how-to-status-machine']],
   ['upgrade to a new version', ['/upgrading']],
   ['celery', ['/django', '/how-to-queues']],
   ['signals', ['/django']],
