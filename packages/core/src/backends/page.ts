@@ -32,12 +32,12 @@ export function readPage(source: PageSource, slice: Slice | undefined, counting:
     if (counting === 'none') return { rows, count: null, next: found.length > limit };
     const { least, most } = provenCount(offset, found.length, found.length < limit + more);
     const shown = total ?? (least === most ? least : undefined);
-    const answer = (count: number): RowPage => {
+    const result = (count: number): RowPage => {
       const next = isExact ? offset + limit < count : found.length > limit;
       return { rows, count: isExact ? count : Math.min(Math.max(count, least), most), next };
     };
-    if (shown !== undefined) return answer(shown);
-    return whenReady(isExact ? source.count() : source.estimate(), answer);
+    if (shown !== undefined) return result(shown);
+    return whenReady(isExact ? source.count() : source.estimate(), result);
   });
 }
 

@@ -107,8 +107,8 @@ export class WatchedCheck {
 
 async function complaintOf(check: HealthCheck, signal: AbortSignal): Promise<unknown> {
   try {
-    const answer: unknown = await check.check(signal);
-    return isYes(answer) ? undefined : new Error(`Health check "${check.name}" answered ${String(answer)}`);
+    const result: unknown = await check.check(signal);
+    return isYes(result) ? undefined : new Error(`Health check "${check.name}" answered ${String(result)}`);
   } catch (error) {
     return errorFrom(error);
   }

@@ -110,9 +110,9 @@ async function test(connection: Connection): Promise<void> {
   const late = sleep(TEST_MS, undefined, { ref: false }).then(() => {
     throw new Error('The replica is silent');
   });
-  const answer = (connection as unknown as SqlConnection).execute('select 1');
-  answer.catch(() => {});
-  await Promise.race([answer, late]);
+  const result = (connection as unknown as SqlConnection).execute('select 1');
+  result.catch(() => {});
+  await Promise.race([result, late]);
 }
 
 function avoid(connection: Connection, error: Error): void {

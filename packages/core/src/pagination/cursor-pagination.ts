@@ -108,14 +108,14 @@ export class CursorPagination extends Paginator {
     // Reads one record more than a page holds, to learn whether another page follows.
     const found = await rest.slice(0, pageSize + 1).rows(withPosition(projection, keys));
     const page = found.slice(0, pageSize);
-    const answer = this.#answer(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
+    const envelope = this.#envelope(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
     if (this.links && exchange !== undefined) {
       const at = (text: string | null): PageLinks['next'] =>
         text === null ? undefined : { [this.cursorParameter]: text };
       const first = { [this.cursorParameter]: undefined };
-      sendLinks(exchange, { first, prev: at(answer.previous_cursor), next: at(answer.next_cursor) });
+      sendLinks(exchange, { first, prev: at(envelope.previous_cursor), next: at(envelope.next_cursor) });
     }
-    return answer;
+    return envelope;
   }
 
   override check(parameters: QueryParameters): void {
@@ -134,7 +134,7 @@ export class CursorPagination extends Paginator {
    * @param more true if records follow the page in the direction of reading; if a cursor was sent, there are records
    * behind it too
    */
-  #answer<R>(
+  #envelope<R>(
     basis: string,
     { backwards, position }: Cursor,
     page: readonly Positioned<R>[],

@@ -106,12 +106,12 @@ function grantOf(
 ): Awaitable<Grant> {
   let granted = before;
   for (let index = first; index < permissions.length && granted !== NONE; index++) {
-    const answer = permissions[index]![GRANT](request, view);
-    if (isPromise(answer)) {
+    const result = permissions[index]![GRANT](request, view);
+    if (isPromise(result)) {
       const known = granted;
-      return answer.then((grant) => grantOf(permissions, request, view, index + 1, intersection(known, grant)));
+      return result.then((grant) => grantOf(permissions, request, view, index + 1, intersection(known, grant)));
     }
-    granted = intersection(granted, answer);
+    granted = intersection(granted, result);
   }
   return granted;
 }

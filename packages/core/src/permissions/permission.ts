@@ -187,8 +187,8 @@ export class Permission {
 
   /** @internal */
   [GRANT](request: FastifyRequest, view: PermissionView): Awaitable<Grant> {
-    return whenReady(this.hasPermission(request, view), (answer) => {
-      if (!isYes(answer)) return NONE;
+    return whenReady(this.hasPermission(request, view), (result) => {
+      if (!isYes(result)) return NONE;
       return whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope));
     });
   }

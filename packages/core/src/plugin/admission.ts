@@ -4,7 +4,7 @@ import { runHook } from '../support/awaitable.ts';
 import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors/errors.ts';
 import { LineLimit } from '../support/line-limit.ts';
 import { readsBody } from '../http/methods.ts';
-import { cutOff } from './answer-progress.ts';
+import { cutOff } from './response-progress.ts';
 import { stateOf } from '../view/request/request-state.ts';
 import { partOf } from '../view/write/request-part.ts';
 import { sendError } from './error-handler.ts';
@@ -37,7 +37,7 @@ export const SLOW_REQUEST = new HttpError(408, 'request_timeout', 'The request t
 export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
   const { maxRequestsInFlight, maxUrlLength, orm } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight, logUnflushed);
-  const refuse = overloadAnswer(app, maxRequestsInFlight);
+  const refuse = overloadResponse(app, maxRequestsInFlight);
   limitTime(app, options, inFlight);
   ignoreUnknownExpectations(app.server);
   decorateInFlight(app);
@@ -144,7 +144,7 @@ function isBodyToCome({ complete, headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-function overloadAnswer(app: FastifyInstance, maxRequestsInFlight: number): (reply: FastifyReply) => void {
+function overloadResponse(app: FastifyInstance, maxRequestsInFlight: number): (reply: FastifyReply) => void {
   const lines = new LineLimit(REPORT_INTERVAL_MS);
   return (reply) => {
     const withheld = lines.take();
@@ -185,10 +185,10 @@ function limitTime(app: FastifyInstance, options: ResolvedOptions, inFlight: Req
   app.addHook('onClose', async () => clearInterval(clock));
 }
 
-function sendSafely(reply: FastifyReply, answer: HttpError): void {
+function sendSafely(reply: FastifyReply, response: HttpError): void {
   if (reply.sent) return;
   try {
-    sendError(answer, reply);
+    sendError(response, reply);
   } catch (error) {
     reply.log.error({ err: error }, 'a late answer could not be sent');
   }

@@ -158,16 +158,16 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
  */
 export function reportError(thrown: unknown, request: FastifyRequest): HttpError {
   const error = errorFrom(thrown);
-  const answer = toHttpError(error);
+  const response = toHttpError(error);
   const part = partOf(request);
   if (part !== undefined) part.error = error;
-  logError(request, answer, error);
-  return answer;
+  logError(request, response, error);
+  return response;
 }
 
 /** Sends the answer of an error without a log line. */
-export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
-  const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(answer, reply.request, reply.log);
+export function sendError(response: HttpError, reply: FastifyReply): FastifyReply {
+  const { statusCode, status, headers, body } = errorFormatOf(reply.server).write(response, reply.request, reply.log);
   void reply
     .code(status)
     .header('x-content-type-options', 'nosniff')
@@ -201,13 +201,13 @@ function withChallenge(headers: HttpError['headers'], { challenge }: FastifyRequ
   return challenge === null || challenge === undefined ? headers : { ...headers, 'www-authenticate': challenge };
 }
 
-function logError(request: FastifyRequest, answer: HttpError, error: unknown): void {
-  const cause = answer.cause ?? error;
-  const words = adviceOn(cause) ?? answer.message;
-  if (answer.event !== undefined) logRefusal(request, answer.event, answer.message);
-  if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, words);
-  else if (answer.statusCode === 503) request.log.warn({ err: cause }, answer.message);
-  else if (!logConflict(request, error)) request.log.debug({ err: error }, answer.message);
+function logError(request: FastifyRequest, response: HttpError, error: unknown): void {
+  const cause = response.cause ?? error;
+  const words = adviceOn(cause) ?? response.message;
+  if (response.event !== undefined) logRefusal(request, response.event, response.message);
+  if (response.statusCode >= 500 && response.statusCode !== 503) request.log.error({ err: cause }, words);
+  else if (response.statusCode === 503) request.log.warn({ err: cause }, response.message);
+  else if (!logConflict(request, error)) request.log.debug({ err: error }, response.message);
 }
 
 /** Returns the message for the log about an error of the server, if it says more than the message to clients. */

@@ -9,7 +9,7 @@ import { sendError } from './error-handler.ts';
  * report a malformed body before the wrong route. It runs after every onRequest hook, so their headers (CORS) are on
  * these answers too.
  */
-export function answerNotFound(app: FastifyInstance): void {
+export function respondNotFound(app: FastifyInstance): void {
   const early: preParsingHookHandler = (request, reply) => void notFoundHandler.call(app, request, reply);
   // Fastify accepts any request hook here, but its types declare only two.
   const hooks: Parameters<FastifyInstance['setNotFoundHandler']>[0] & { preParsing: preParsingHookHandler } = {

@@ -32,7 +32,7 @@ import { errorHandler } from './error-handler.ts';
 import { closeGracefully } from './graceful-close.ts';
 import { findBackend } from '../query/backend-of.ts';
 import { hearTransactions } from '../mikro/transaction-ends.ts';
-import { answerNotFound } from './not-found.ts';
+import { respondNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { serializeBySchema } from '../schema/scope-serializers.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -144,7 +144,7 @@ export const viewset = fp(
     app.addHook('onReady', () => startDatabase(app, options.orm));
     if (given.checkTables ?? isDevelopment()) warnOfMissingTables(app, options.orm);
     if (options.errorHandler) explainDuplicateHandler('errorHandler', () => app.setErrorHandler(errorHandler));
-    if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => answerNotFound(app));
+    if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => respondNotFound(app));
     const throttles = new Throttles(app, options);
     admitRequests(app, options, throttles);
     refuseUnflushed(app);

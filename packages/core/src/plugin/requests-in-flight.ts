@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPromise } from '../support/awaitable.ts';
 import { abortRequest } from '../http/abort-state.ts';
-import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
+import { ResponseProgress, type LeastRate, waitsForClient } from './response-progress.ts';
 
 /** A request in flight. */
 export interface RequestInFlight {
@@ -14,7 +14,7 @@ export interface RequestInFlight {
   readonly takesSlot: boolean;
   phase: 'working' | 'receiving' | 'sending' | 'streaming' | 'left';
   /** How fast the client reads the answer. Set once the answer had to wait for the client. */
-  progress: AnswerProgress | undefined;
+  progress: ResponseProgress | undefined;
   /** The value that the handler returned. Set once the handler has been called. */
   work: unknown;
   isClosed: boolean;
@@ -148,7 +148,7 @@ export class RequestsInFlight {
       if (request.phase === 'left' || request.isClosed) continue;
       if (request.progress === undefined && !waitsForClient(raw)) continue;
       if (request.phase === 'working') this.#beginSending(request);
-      request.progress ??= new AnswerProgress(raw, this.#ticks);
+      request.progress ??= new ResponseProgress(raw, this.#ticks);
       if (request.progress.isTooSlow(this.#ticks, least)) yield request;
     }
     let tooMany = this.#sending.size - this.#slots;

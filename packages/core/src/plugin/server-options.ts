@@ -52,7 +52,7 @@ export function serverOptions<Options extends FastifyServerOptions>(
     return503OnClosing: false,
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
       void sendError(toHttpError(error), reply),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: respondClientError,
     ...given,
     requestTimeout,
     ...(https ? { https: { ...node, ...https } } : { http: { ...node, ...http } }),
@@ -80,7 +80,7 @@ function nodeOptions(requestTimeoutMs: number): ServerOptions {
 const waiting = new WeakSet<Socket>();
 
 /** Answers a connection that Node's HTTP parser rejected, in the usual error format, as far as the socket allows. */
-function answerClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+function respondClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
   // Node calls this for each further packet of a rejected connection.
   if (error.code === 'ECONNRESET' || socket.destroyed || waiting.has(socket)) return;
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
@@ -90,7 +90,7 @@ function answerClientError(this: FastifyInstance, error: Error & { code?: string
     waiting.add(socket);
     answer.once('close', () => {
       waiting.delete(socket);
-      answerClientError.call(this, error, socket);
+      respondClientError.call(this, error, socket);
     });
     return;
   }

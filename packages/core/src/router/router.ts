@@ -1,13 +1,13 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors/errors.ts';
-import { fastifyRoute, keepAnswers, type RouteScope } from '../routes/fastify-route.ts';
+import { fastifyRoute, keepResponses, type RouteScope } from '../routes/fastify-route.ts';
 import { type PlannedRoute, planView } from '../routes/plan-view.ts';
 import { checkOptionNames, checkOptions, checkValues, TEXT, wrongOption } from '../errors/options.ts';
 import { templateOf } from '../http/path-template.ts';
 import { type Action, actionsOf } from '../view/setup/action.ts';
 import { kebabCase } from '../support/kebab-case.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../view/files/file-links.ts';
-import { Envelope, ENVELOPE_RULE, type EnvelopeOption } from '../view/answers/envelope.ts';
+import { Envelope, ENVELOPE_RULE, type EnvelopeOption } from '../view/output/envelope.ts';
 import { ModelViewSetBase } from '../view/model-viewset-base.ts';
 import type { SendsAll } from '../view/model-viewset.ts';
 import { OPERATIONS } from '../view/request/operation.ts';
@@ -191,7 +191,7 @@ export class Router<const Default extends EnvelopeOption = never> {
         route.needsToken = needsToken;
         route.needsTokenAt = config.needsTokenAt ?? (() => needsToken);
       }
-      if (schema !== undefined) keepAnswers(schema, route, scope);
+      if (schema !== undefined) keepResponses(schema, route, scope);
     });
     const shared = shareSerializers(app);
     for (const route of plain) addRoute(app, shared(fastifyRoute(route, scope)), route.view);

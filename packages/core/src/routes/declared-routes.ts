@@ -103,12 +103,12 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         description: descriptions?.[operation],
         examples: examples?.[operation],
       },
-      answersAs: isOutputOperation(operation) ? operation : undefined,
+      recordsAs: isOutputOperation(operation) ? operation : undefined,
       envelope: returns === 'record' ? definition.envelope?.one : undefined,
       pageMembers: returns === 'list' ? definition.lists?.pageMembers : undefined,
       sendsPage: returns === 'list',
       ...further,
-      answerParameters: answerParametersOf(definition, operation),
+      outputParameters: outputParametersOf(definition, operation),
       transaction: isWrite(operation) && isGenerated,
       isBuiltIn: isGenerated,
       transactionReasons: () => (isWrite(operation) ? (definition.transactionReasons?.(operation) ?? []) : []),
@@ -119,12 +119,12 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
 }
 
 /** The parameters that determine an operation's response. */
-function answerParametersOf(
-  { answers, features }: ViewDefinition,
+function outputParametersOf(
+  { outputs, features }: ViewDefinition,
   operation: Operation,
 ): readonly ParameterDeclaration[] | undefined {
-  if (answers === undefined || !isOutputOperation(operation)) return undefined;
-  return [...answers.parametersOf(operation), ...(features?.parametersOf(operation) ?? [])];
+  if (outputs === undefined || !isOutputOperation(operation)) return undefined;
+  return [...outputs.parametersOf(operation), ...(features?.parametersOf(operation) ?? [])];
 }
 
 /**
@@ -196,21 +196,21 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
 
 /** Declares the response of an action that contains records of its view. */
 function recordsOf(
-  { schemas, envelope, lists, answers }: ViewDefinition,
+  { schemas, envelope, lists, outputs }: ViewDefinition,
   { answers: kind, responses }: ActionOptions,
   owner: string,
-): Pick<DeclaredRoute, 'answersAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes' | 'schemaFor'> & {
+): Pick<DeclaredRoute, 'recordsAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes' | 'schemaFor'> & {
   readonly responses?: Readonly<Record<number, TSchema | null>> | undefined;
 } {
   if (kind === undefined) return {};
-  if (answers === undefined) throw new ImproperlyConfigured(`${owner}: option "answers" needs a view of an entity`);
+  if (outputs === undefined) throw new ImproperlyConfigured(`${owner}: option "answers" needs a view of an entity`);
   if (kind === 'page' && lists?.isPaged !== true) {
     throw new ImproperlyConfigured(`${owner}: option "answers" is "page", but the view has no pagination`);
   }
-  const answersAs = kind === 'page' ? 'list' : 'retrieve';
-  const { response, documented, readShapes, schemaFor } = schemas.of(answersAs, 'create');
+  const recordsAs = kind === 'page' ? 'list' : 'retrieve';
+  const { response, documented, readShapes, schemaFor } = schemas.of(recordsAs, 'create');
   return {
-    answersAs,
+    recordsAs,
     responses: response,
     documented: documented && { ...documented, ...responses },
     readShapes,

@@ -12,13 +12,13 @@ import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } fro
 import { isRecord } from '../support/json.ts';
 import { mayHaveBody, sendsContent } from '../http/methods.ts';
 import { HTTP_200_OK, isSuccess } from '../http/status.ts';
-import type { Envelope } from '../view/answers/envelope.ts';
+import type { Envelope } from '../view/output/envelope.ts';
 import type { ActionHooks } from '../view/setup/action.ts';
 import { placedError } from '../view/request/placed-error.ts';
 import { stateOf } from '../view/request/request-state.ts';
-import type { AnswerHook, OperationHandler } from '../view/setup/declared-route.ts';
+import type { ResponseHook, OperationHandler } from '../view/setup/declared-route.ts';
 import { formReading, isForm } from './form-body.ts';
-import { answerByKey, rememberBody } from './keyed-answers.ts';
+import { respondByKey, rememberBody } from './keyed-responses.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY } from './declared-routes.ts';
@@ -51,7 +51,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
     preHandler: [refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody), beforeHandler ?? []].flat(),
     preSerialization: beforeSerialization,
-    onSend: answerCheck(route),
+    onSend: responseCheck(route),
   };
   return {
     ...chainHooks(routeHooks, hooks),
@@ -61,7 +61,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
-    handler: answerByKey(route, handlerOf(route), beforeSerialization),
+    handler: respondByKey(route, handlerOf(route), beforeSerialization),
   };
 }
 
@@ -84,7 +84,7 @@ function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown
  * Wraps the records of a successful response in the members of the view's envelope. The paginator has already named the
  * members of a page.
  */
-function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): AnswerHook {
+function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): ResponseHook {
   return (_request, { statusCode }, payload, done) => {
     if (!hasRecords(statusCode)) return done(null, payload);
     if (Array.isArray(payload)) return done(null, isList ? envelope.wrapList(payload) : envelope.wrapMany(payload));
@@ -93,9 +93,9 @@ function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: numbe
 }
 
 /** Lists the library's hooks that see a response before it is serialized. */
-function afterHandler(route: PlannedRoute): AnswerHook[] {
+function afterHandler(route: PlannedRoute): ResponseHook[] {
   const { plan, definition } = route;
-  const { answersAs: action, documented, schemaFor, beforeSending } = route.declared;
+  const { recordsAs: action, documented, schemaFor, beforeSending } = route.declared;
   const { envelope } = definition;
   if (action === undefined) return [];
   // Other 2xx responses of an action have their own schemas.
@@ -112,7 +112,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
 function serializeBy(
   schemaOf: (request: FastifyRequest) => TSchema | undefined,
   hasRecords: (status: number) => boolean,
-): AnswerHook {
+): ResponseHook {
   return (request, reply, payload, done) => {
     const schema = hasRecords(reply.statusCode) ? schemaOf(request) : undefined;
     if (schema !== undefined) {
@@ -149,13 +149,13 @@ function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
       : { body: examples.body === undefined ? body.schema : { ...body.schema, examples: [examples.body] } }),
     ...(body === undefined ? {} : { consumes: body.contentTypes }),
   } as FastifySchema;
-  return defineAnswers(schema, route, scope);
+  return defineResponses(schema, route, scope);
 }
 
 /** Adds the responses to the schema of a route. They are built when first read. */
-function defineAnswers(
+function defineResponses(
   schema: FastifySchema,
-  { plan, answers }: PlannedRoute,
+  { plan, responses }: PlannedRoute,
   scope: RouteScope,
   copied?: unknown,
 ): FastifySchema {
@@ -163,7 +163,7 @@ function defineAnswers(
   return Object.defineProperty(schema, 'response', {
     enumerable: true,
     configurable: true,
-    get: () => (scope.isCompiling ? serializedResponses(answers) : (documented ??= documentedResponses(plan))),
+    get: () => (scope.isCompiling ? serializedResponses(responses) : (documented ??= documentedResponses(plan))),
     set: (given: unknown) => {
       documented = given;
     },
@@ -174,9 +174,9 @@ function defineAnswers(
  * Makes Fastify compile the declared responses even if a hook of the application has replaced the route's schema by a
  * copy. The copy contains the responses for documents.
  */
-export function keepAnswers(schema: FastifySchema, route: PlannedRoute, scope: RouteScope): void {
+export function keepResponses(schema: FastifySchema, route: PlannedRoute, scope: RouteScope): void {
   const copied = Object.getOwnPropertyDescriptor(schema, 'response');
-  if (copied !== undefined && 'value' in copied) defineAnswers(schema, route, scope, copied.value);
+  if (copied !== undefined && 'value' in copied) defineResponses(schema, route, scope, copied.value);
 }
 
 function objectOf(parameters: readonly OperationParameter[]): object {
@@ -270,13 +270,13 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
  * Makes the check of 2xx responses: the status must be declared, and a status that is declared without a body must have
  * none.
  */
-function answerCheck({
+function responseCheck({
   plan: { operationId },
-  answers,
+  responses,
   restrictsStatuses,
 }: PlannedRoute): onSendHookHandler | undefined {
   const declared = new Map(
-    answers.map(([status, schema]) => [Number(status), schema] as const).filter(([status]) => isSuccess(status)),
+    responses.map(([status, schema]) => [Number(status), schema] as const).filter(([status]) => isSuccess(status)),
   );
   if (declared.size < (restrictsStatuses ? 1 : 2)) return undefined;
   const known = [...declared.keys()].join(', ');

@@ -117,8 +117,8 @@ export function routeResponses(
   const methods = [method].flat().map((each) => each.toUpperCase());
   const isCounted = config?.throttle !== false;
   const declared = Object.keys(schema?.response ?? {}).filter((status) => /^\d{3}$/.test(status));
-  const answers = declared.map((status) => [status, null] as const);
-  return operationResponses(answers, {
+  const responses = declared.map((status) => [status, null] as const);
+  return operationResponses(responses, {
     isSafe: methods.every((each) => SAFE_METHODS.has(each)),
     takesBody: methods.some(mayHaveBody),
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,

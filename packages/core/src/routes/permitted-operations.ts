@@ -10,14 +10,14 @@ import { simulateRequest } from '../view/request/request-for.ts';
 import { stateOf } from '../view/request/request-state.ts';
 import { tryPermission } from '../view/request/permission-check.ts';
 import { SharedLookUps } from '../view/request/shared-look-ups.ts';
-import { type PathKey, refusesKey } from '../view/records/refused-values.ts';
+import { type PathKey, rejectsKey } from '../view/records/database-rejections.ts';
 import { SHOWN_RECORDS } from '../view/records/shown-records.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
 import { hasThrottleRate } from '../view/viewset.ts';
 import { askView, compileAdmission, type Step } from './gate.ts';
 import { isShowing, type OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
-import { pathKeys } from './refusals.ts';
+import { pathKeys } from './database-rejections.ts';
 import type { InputOperation } from '../view/request/operation.ts';
 
 /** The operations that a user may request at a URL and directly below it. */
@@ -140,7 +140,7 @@ async function permissionFor(
     // A value of the program that fits no field gives 500 everywhere.
     if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return undefined;
     const keysOf = (): readonly PathKey[] => pathKeys({ meta: view.meta, key: definition.key, parent }, request);
-    if (await refusesKey(request, error, keysOf)) return undefined;
+    if (await rejectsKey(request, error, keysOf)) return undefined;
     // A check that has read the missing body cannot decide for another body.
     if (!dependsOnInput) throw error;
     sender.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
@@ -165,11 +165,11 @@ export async function writeShapeOf(
  * sender is known. Undefined if the response has one shape, or if the choice depends on the rest of the request.
  */
 export async function readShapeOf(
-  { plan, declared: { answersAs }, definition: { answers } }: PlannedRoute,
+  { plan, declared: { recordsAs }, definition: { outputs } }: PlannedRoute,
   sender: FastifyRequest,
 ): Promise<string | undefined> {
-  if (answers === undefined || answersAs === undefined || plan.readShapes.length < 2) return undefined;
-  return nameForSender(plan, sender, (request) => answers.of(request, answersAs).name);
+  if (outputs === undefined || recordsAs === undefined || plan.readShapes.length < 2) return undefined;
+  return nameForSender(plan, sender, (request) => outputs.of(request, recordsAs).name);
 }
 
 async function nameForSender(
@@ -178,5 +178,5 @@ async function nameForSender(
   choose: (request: FastifyRequest) => string,
 ): Promise<string | undefined> {
   const result = await tryPermission(plan, sender, choose);
-  return typeof result === 'string' ? undefined : result.answer;
+  return typeof result === 'string' ? undefined : result.result;
 }

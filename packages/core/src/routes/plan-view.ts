@@ -25,7 +25,7 @@ import type {
 } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
-import { withRejections } from './refusals.ts';
+import { withRejections } from './database-rejections.ts';
 import type { QueryDeclaration } from './query-check.ts';
 
 /** A plan, with the parts of its route that only requests need. */
@@ -36,12 +36,12 @@ export interface PlannedRoute {
   /** The parent of a nested view. */
   readonly parent: Parent | undefined;
   /** The responses that the view declares. */
-  readonly answers: DeclaredResponses;
+  readonly responses: DeclaredResponses;
   /** The view's permissions whose scopes apply to an action with its own permissions. */
   readonly scopes: readonly Permission[];
   /** The route as its view declares it. */
   readonly declared: DeclaredRoute;
-  /** True if only the 2xx statuses of `answers` may be sent. */
+  /** True if only the 2xx statuses of `responses` may be sent. */
   readonly restrictsStatuses: boolean;
   readonly query: QueryDeclaration;
   /** The plugin's option `idempotency`. */
@@ -68,12 +68,12 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 }
 
 /** Returns the responses of a route as documents describe them. */
-function documentedAnswers(
+function describedResponses(
   { lists }: ViewDefinition,
   { documented, isBuiltIn, sendsPage }: DeclaredRoute,
-  answers: DeclaredResponses,
+  responses: DeclaredResponses,
 ): DeclaredResponses {
-  const described = documented === undefined ? answers : Object.entries(documented);
+  const described = documented === undefined ? responses : Object.entries(documented);
   if (lists === undefined || !isBuiltIn || sendsPage !== true) return described;
   return described.map(([status, schema]) => [status, schema && lists.documentPage(schema)]);
 }
@@ -86,13 +86,13 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const permissions =
     ofAction === undefined ? ofView : makePermissions(ofAction, `${view.name}.${declared.action}`, view.meta);
   const isNarrowed = ofAction !== undefined && options.scope !== 'unrestricted';
-  const answers = Object.entries(options.responses ?? {});
-  if (options.response !== undefined) answers.unshift(['200', options.response]);
-  const documented = documentedAnswers(definition, declared, answers);
+  const responses = Object.entries(options.responses ?? {});
+  if (options.response !== undefined) responses.unshift(['200', options.response]);
+  const documented = describedResponses(definition, declared, responses);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
-      headers: declared.answersAs === 'list' ? (definition.lists?.headers ?? {}) : {},
+      headers: declared.recordsAs === 'list' ? (definition.lists?.headers ?? {}) : {},
       locatesRecord:
         plan.action === 'create' && plan.variant === undefined && definition.operations.includes('retrieve'),
       isSafe: SAFE_METHODS.has(plan.method),
@@ -115,7 +115,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     view,
     definition,
     parent: context.parent,
-    answers,
+    responses,
     scopes: isNarrowed ? ofView.filter((permission) => permission[HIDES_RECORDS]) : [],
     declared,
     // An action's `response`, and the schema of an operation, apply to every 2xx.
@@ -257,10 +257,10 @@ function pathParametersOf(path: string, schemas: Readonly<Record<string, TSchema
  */
 function selectionOf(
   definition: ViewDefinition,
-  { action, answerParameters = [] }: DeclaredRoute,
+  { action, outputParameters = [] }: DeclaredRoute,
 ): ((request: FastifyRequest) => void) | undefined {
-  if (!isOutputOperation(action) || answerParameters.length === 0) return undefined;
-  return (request) => definition.answers?.select(request, action);
+  if (!isOutputOperation(action) || outputParameters.length === 0) return undefined;
+  return (request) => definition.outputs?.select(request, action);
 }
 
 interface QuerySchema {
@@ -285,14 +285,14 @@ function queryParametersOf(
   declared: DeclaredRoute,
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
-  const { options, answerParameters = [], isCommaSeparated = false } = declared;
+  const { options, outputParameters = [], isCommaSeparated = false } = declared;
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
   const worded = (name: string, schema: TSchema): TSchema => ({ ...schema, ...words[name] });
   const declaredNames = Object.entries(properties).map(([name, schema]) => {
     const list = isCommaSeparated ? { isCommaSeparated } : {};
     return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
-  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map((parameter) => {
+  const ofView = [...outputParameters, ...listParametersOf(definition, declared)].map((parameter) => {
     const schema = worded(parameter.name, parameter.schema);
     return { ...parameter, required: false, schema, isCommaSeparated: true };
   });

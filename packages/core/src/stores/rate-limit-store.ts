@@ -1,7 +1,7 @@
 import { thenOrCatch } from '../support/awaitable.ts';
 import type { HitResult, Store } from './store.ts';
 
-type Answer = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;
+type StoreResult = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void;
 
 /**
  * Makes a `store` for `@fastify/rate-limit` from a `Store`. Its limits are then exact in any span of the window.
@@ -27,12 +27,12 @@ class RateLimitStore {
     this.#prefix = prefix;
   }
 
-  incr(key: string, answer: Answer, windowMs: number, max: number): void {
-    this.#answer(() => this.#store.hit(this.#prefix + key, max, windowMs), answer, max);
+  incr(key: string, output: StoreResult, windowMs: number, max: number): void {
+    this.#result(() => this.#store.hit(this.#prefix + key, max, windowMs), output, max);
   }
 
-  read(key: string, answer: Answer, windowMs: number, max: number): void {
-    this.#answer(() => this.#store.peek(this.#prefix + key, max, windowMs), answer, max);
+  read(key: string, output: StoreResult, windowMs: number, max: number): void {
+    this.#result(() => this.#store.peek(this.#prefix + key, max, windowMs), output, max);
   }
 
   /** Returns the store of one route, with separate counters. */
@@ -41,11 +41,11 @@ class RateLimitStore {
     return new RateLimitStore(this.#store, `${this.#prefix}${String(routeInfo.method)} ${String(routeInfo.url)}:`);
   }
 
-  #answer(ask: () => HitResult | Promise<HitResult>, answer: Answer, max: number): void {
+  #result(ask: () => HitResult | Promise<HitResult>, output: StoreResult, max: number): void {
     void thenOrCatch(
       ask,
-      ({ allowed, remaining, resetMs }) => answer(null, { current: allowed ? max - remaining : max + 1, ttl: resetMs }),
-      (error) => answer(error as Error),
+      ({ allowed, remaining, resetMs }) => output(null, { current: allowed ? max - remaining : max + 1, ttl: resetMs }),
+      (error) => output(error as Error),
     );
   }
 }

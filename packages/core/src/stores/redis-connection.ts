@@ -57,7 +57,7 @@ export class RedisConnection {
   }
 
   /** Runs one command on a key, or several of which only the last result counts. */
-  run<Answer>(key: string, task: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
+  run<Result>(key: string, task: (client: RedisClient) => Promise<Result>): Promise<Result> {
     const server = this.#serverOf(key);
     const refusal = this.#reasonNotToSend(server);
     if (refusal !== undefined) return Promise.reject(new StoreUnavailable(new Error(refusal)));
@@ -74,14 +74,14 @@ export class RedisConnection {
           reject(new StoreUnavailable(new Error(`Redis did not answer within ${this.#timeoutMs} ms`)));
         });
       }, this.#timeoutMs);
-      const noteAnswer = (): void => {
+      const noteResponse = (): void => {
         answered = true;
         clearTimeout(timer);
         this.#silences.delete(server);
         this.#wasReady ||= this.#client.status === 'ready';
       };
       task(this.#client)
-        .finally(noteAnswer)
+        .finally(noteResponse)
         .then(resolve, (error: unknown) => reject(new StoreUnavailable(error)));
     });
   }

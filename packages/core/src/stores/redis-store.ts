@@ -74,8 +74,8 @@ export class RedisStore implements Store {
   }
 
   async take(key: string, value: string, maxTries: number): Promise<TakeResult> {
-    const answer = await this.#runScript(TAKE, this.#value(key), value, maxTries);
-    const [outcome, ttlMs, tries] = answer as [TakeResult['outcome'], number?, number?];
+    const result = await this.#runScript(TAKE, this.#value(key), value, maxTries);
+    const [outcome, ttlMs, tries] = result as [TakeResult['outcome'], number?, number?];
     return outcome === 'matched' ? { outcome, ttlMs: Number(ttlMs), tries: Number(tries) } : { outcome };
   }
 
@@ -91,8 +91,8 @@ export class RedisStore implements Store {
   async #count(key: string, limit: number, windowMs: number, record: boolean): Promise<HitResult> {
     const windowUs = Math.ceil(windowMs * 1000);
     const ttlMs = Math.ceil(windowMs) + SLACK_MS;
-    const answer = await this.#runScript(HIT, this.#counter(key), limit, windowUs, ttlMs, record ? 1 : 0);
-    const [allowed, remaining, resetUs, stamp] = (answer as unknown[]).map(Number) as [number, number, number, number];
+    const result = await this.#runScript(HIT, this.#counter(key), limit, windowUs, ttlMs, record ? 1 : 0);
+    const [allowed, remaining, resetUs, stamp] = (result as unknown[]).map(Number) as [number, number, number, number];
     const resetMs = resetUs / 1000;
     return { allowed: allowed === 1, remaining, retryAfterMs: allowed === 1 ? 0 : resetMs, resetMs, stamp };
   }

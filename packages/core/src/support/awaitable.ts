@@ -43,9 +43,9 @@ export function thenOrCatch<Value, Result>(
  * Returns the result of user code that must be synchronous. Throws ImproperlyConfigured for a promise: it would count
  * as a result, and its rejection would be unhandled and end the process.
  */
-export function requireSync<Value>(answer: Value, who: () => string): Value {
-  if (!isPromise(answer)) return answer;
-  Promise.resolve(answer).catch(() => undefined);
+export function requireSync<Value>(result: Value, who: () => string): Value {
+  if (!isPromise(result)) return result;
+  Promise.resolve(result).catch(() => undefined);
   throw new ImproperlyConfigured(`${who()} must be synchronous, but it returned a promise`);
 }
 
@@ -65,8 +65,8 @@ export function withError<Arguments extends readonly unknown[], Result>(
 }
 
 /** Reads a yes or no from user code: only `true` is a yes. */
-export function isYes(answer: unknown): answer is true {
-  return answer === true;
+export function isYes(result: unknown): result is true {
+  return result === true;
 }
 
 /**

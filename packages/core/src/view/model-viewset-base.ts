@@ -8,7 +8,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ByProperty, ResolvedData, UpdateBody } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
-import type { AnswerOf } from './request/answer.ts';
+import type { RecordOutputOf } from './request/record-output.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
 import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
 import type { OutputOperation, InputOperation, WriteOperation } from './request/operation.ts';
@@ -47,7 +47,7 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
 /** The types of a view's hooks. */
 export interface ViewTypes {
   /** The records that the operations return. */
-  readonly answers: Readonly<Record<OutputOperation, object>>;
+  readonly outputs: Readonly<Record<OutputOperation, object>>;
   readonly createData: unknown;
   readonly updateData: unknown;
   readonly extra: unknown;
@@ -58,11 +58,11 @@ export interface ViewTypes {
 }
 
 /** The parts of a registered view, with its operations. */
-interface Parts<Entity extends object, Answers extends ViewTypes['answers']> extends ViewParts<Entity> {
-  readonly list: ListOperation<Entity, Answers['list']>;
-  readonly retrieve: RetrieveOperation<Entity, Answers['retrieve']>;
-  readonly create: CreateOperation<Entity, Answers['create']>;
-  readonly update: UpdateOperation<Entity, Answers['update']>;
+interface Parts<Entity extends object, Outputs extends ViewTypes['outputs']> extends ViewParts<Entity> {
+  readonly list: ListOperation<Entity, Outputs['list']>;
+  readonly retrieve: RetrieveOperation<Entity, Outputs['retrieve']>;
+  readonly create: CreateOperation<Entity, Outputs['create']>;
+  readonly update: UpdateOperation<Entity, Outputs['update']>;
   readonly destroy: DestroyOperation<Entity>;
   readonly shown: ShownRecords;
 }
@@ -85,16 +85,16 @@ export abstract class ModelViewSetBase<
   readonly #options: AnyModelOptions;
   readonly #steps: Pick<ViewSteps, 'listed' | 'update'> = {
     listed: (request, use) => this.#parts.list.selected(request, use as (records: unknown) => never),
-    update: async (request, reply, makeBody, answer) => {
+    update: async (request, reply, makeBody, output) => {
       await this.#admitUpdate(request);
       const body = await makeBody();
       const read = oneBody(this.#resolved.input!.read(request, body, 'change'));
       request.body = read.value;
       stateOf(request).input = read;
-      return this.#parts.update.run(request, reply, answer);
+      return this.#parts.update.run(request, reply, output);
     },
   };
-  #made: Parts<Entity, Types['answers']> | undefined;
+  #made: Parts<Entity, Types['outputs']> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -165,19 +165,19 @@ export abstract class ModelViewSetBase<
   }
 
   /** Handles GET on a record. */
-  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
+  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['outputs']['retrieve']> {
     return this.#parts.retrieve.run(request);
   }
 
   /** Handles POST on the collection. */
-  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create']> {
+  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['outputs']['create']> {
     return this.#parts.create.run(request, reply);
   }
 
   /** Handles PUT and PATCH on a record. */
-  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
-    const answer = this.#resolved.answers.of(request, 'update') as AnswerOf<Types['answers']['update']>;
-    return this.#parts.update.run(request, reply, answer);
+  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['outputs']['update']> {
+    const output = this.#resolved.outputs.of(request, 'update') as RecordOutputOf<Types['outputs']['update']>;
+    return this.#parts.update.run(request, reply, output);
   }
 
   /** Handles DELETE on a record. */
@@ -189,16 +189,16 @@ export abstract class ModelViewSetBase<
    * Handles POST of an array on the collection, if the option `bulk` allows it. Creates all records or none. An
    * overridden `performCreate` runs for each record.
    */
-  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
-    return this.#writeMany('create', request, reply) as Promise<Types['answers']['create'][]>;
+  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['outputs']['create'][]> {
+    return this.#writeMany('create', request, reply) as Promise<Types['outputs']['create'][]>;
   }
 
   /**
    * Handles PATCH of an array on the collection, if the option `bulk` allows it. Each object contains the key of the
    * record to change. Changes all records or none. An overridden `performUpdate` runs for each record.
    */
-  updateMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update'][]> {
-    return this.#writeMany('update', request, reply) as Promise<Types['answers']['update'][]>;
+  updateMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['outputs']['update'][]> {
+    return this.#writeMany('update', request, reply) as Promise<Types['outputs']['update'][]>;
   }
 
   /**
@@ -270,7 +270,7 @@ export abstract class ModelViewSetBase<
    * Returns the records of a query set in the read shape of lists. If you pass the request, `readShapeFor` chooses the
    * shape. Records outside the permissions' scope are then left out, as in `paginate`.
    */
-  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
+  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['outputs']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     return this.#parts.list.rows(queryset, request);
   }
@@ -295,7 +295,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   async loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
-    const { projection } = this.#resolved.answers.current(request);
+    const { projection } = this.#resolved.outputs.current(request);
     await loadStored(`${this.name}: loadRelated()`, request, entities, projection);
   }
 
@@ -320,10 +320,10 @@ export abstract class ModelViewSetBase<
     entity: Entity,
     request: FastifyRequest,
     operation: Name,
-  ): Types['answers'][Name];
-  represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'];
+  ): Types['outputs'][Name];
+  represent(entity: Entity, request?: FastifyRequest): Types['outputs']['retrieve'];
   represent(entity: Entity, request?: FastifyRequest, operation?: OutputOperation): object {
-    return this.#resolved.answers.readEntity(entity, request, operation);
+    return this.#resolved.outputs.readEntity(entity, request, operation);
   }
 
   /**
@@ -422,7 +422,7 @@ export abstract class ModelViewSetBase<
     return this.#parts.shown;
   }
 
-  get #parts(): Parts<Entity, Types['answers']> {
+  get #parts(): Parts<Entity, Types['outputs']> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }

@@ -37,7 +37,7 @@ type ShapeOption = 'read' | 'write' | 'extra';
 
 /** The types of a view's hooks, looked up in the options by key. */
 export interface TypesOf<Options> extends ViewTypes {
-  readonly answers: { readonly [Name in OutputOperation]: RecordOf<Option<Options, 'read'>, Name> };
+  readonly outputs: { readonly [Name in OutputOperation]: RecordOf<Option<Options, 'read'>, Name> };
   readonly createData: InputOf<Option<Options, 'write'>>;
   readonly updateData: UpdateInputOf<Option<Options, 'write'>>;
   readonly extra: ExtraOf<Option<Options, 'extra'>>;
@@ -60,7 +60,7 @@ export interface DeclaredFeatures<Entity, Options> {}
 
 /** The options of a view that decide the requests and responses of a client, looked up by key. */
 export interface DeclaredView<Entity, Options> extends DeclaredFeatures<Entity, Options> {
-  readonly outputs: TypesOf<Options>['answers'];
+  readonly outputs: TypesOf<Options>['outputs'];
   /** The fields that `expand` adds. */
   readonly expandable: ReadOutput<Entity, never, Or<Option<Options, 'expand'>, Record<never, never>>>;
   /** True if clients can select fields with `fields`. */

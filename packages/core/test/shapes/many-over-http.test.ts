@@ -272,7 +272,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       const updated = await app.inject({ method: 'PATCH', url: `${path}/2`, payload: { name: 'Bob' } });
       t.strictSame(updated.json(), { ...BOB, name: named('Bob') });
     }
-    const why = ['the answer shows the records of "books", which a further statement reads'];
+    const why = ['the response shows the records of "books", which a further statement reads'];
     const explained = authors.explain();
     t.strictSame(explained.create, { oneStatement: false, reasons: why });
     t.strictSame(explained.update, { oneStatement: false, reasons: why });

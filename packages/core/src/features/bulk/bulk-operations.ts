@@ -4,11 +4,11 @@ import { compare } from '../../query/language/compare.ts';
 import { recordsByValue } from '../../query/records-by-value.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
 import { changesIn } from '../../shapes/write/assign-input.ts';
-import type { AnswerOf } from '../../view/request/answer.ts';
+import type { RecordOutputOf } from '../../view/request/record-output.ts';
 import type { ResolvedBody } from '../../view/write/input-resolution.ts';
 import { type FeaturedView, type FeatureView, STEPS, type ViewSteps } from '../../view/setup/feature.ts';
 import { inputOf } from '../../view/request/request-state.ts';
-import { lookUpBy } from '../../view/records/refused-values.ts';
+import { lookUpSent } from '../../view/records/database-rejections.ts';
 import type { Bulk } from './bulk.ts';
 
 /**
@@ -30,7 +30,7 @@ export class BulkOperations {
   async create(request: FastifyRequest, reply: FastifyReply): Promise<object[]> {
     const { nesting, resolution } = this.#view;
     const { bodies } = inputOf(request);
-    const answer = this.#answer(request, 'create');
+    const output = this.#output(request, 'create');
     const records = await this.#steps.writes.inTransaction(request, async () => {
       const parent =
         nesting && (await this.#steps.writes.bodyErrorsFirst(request, 'create', nesting.parentOf(request)));
@@ -38,7 +38,7 @@ export class BulkOperations {
       const resolved = await resolution.resolve(request, 'create', written);
       return this.#steps.writes.readAllStored(
         request,
-        answer,
+        output,
         await this.#steps.writes.writeAndNotify(request, 'create', [], () => this.#createEach(request, resolved)),
       );
     });
@@ -50,7 +50,7 @@ export class BulkOperations {
   async update(request: FastifyRequest): Promise<object[]> {
     const { pk, resolution } = this.#view;
     const key = this.#view.key.column;
-    const answer = this.#answer(request, 'update');
+    const output = this.#output(request, 'update');
     const { bodies } = inputOf(request);
     const sent = bodies.map(({ data }) => data as Readonly<Record<string, unknown>>);
     const keys = sent.map((data) => data[key.property.name]);
@@ -68,7 +68,7 @@ export class BulkOperations {
       await this.#steps.writes.writeAndNotify(request, 'update', entities, () =>
         this.#updateEach(request, entities, resolved),
       );
-      return this.#steps.writes.readAllStored(request, answer, entities);
+      return this.#steps.writes.readAllStored(request, output, entities);
     });
   }
 
@@ -142,7 +142,7 @@ export class BulkOperations {
   ): Promise<readonly object[]> {
     const { meta } = this.#view;
     const key = this.#view.key.column;
-    const found = await lookUpBy(
+    const found = await lookUpSent(
       request,
       { meta, column: key },
       keys.map((value) => ({ value })),
@@ -158,8 +158,8 @@ export class BulkOperations {
     return entities;
   }
 
-  #answer(request: FastifyRequest, operation: 'create' | 'update'): AnswerOf<object> {
-    return this.#view.answers.of(request, operation);
+  #output(request: FastifyRequest, operation: 'create' | 'update'): RecordOutputOf<object> {
+    return this.#view.outputs.of(request, operation);
   }
 
   get #steps(): ViewSteps {

@@ -80,7 +80,7 @@ export const BULK: Feature<BulkOption> = {
  * of an array has a path of its own there.
  */
 function routeOf(operation: WriteOperation, view: FeatureView, bulk: Bulk): DeclaredRoute {
-  const { overrides, answers, envelope } = view;
+  const { overrides, outputs, envelope } = view;
   const variant = operation === 'create' ? 'bulk' : undefined;
   const isBuiltIn = !overrides.handlesSeveral[operation];
   return {
@@ -94,8 +94,8 @@ function routeOf(operation: WriteOperation, view: FeatureView, bulk: Bulk): Decl
     ...(isOutputOperation(operation)
       ? {
           ...schemasOf(operation, view, bulk),
-          answersAs: operation,
-          answerParameters: answers.parametersOf(operation),
+          recordsAs: operation,
+          outputParameters: outputs.parametersOf(operation),
           envelope: envelope.many,
         }
       : ofDeletion(view, bulk)),
@@ -120,15 +120,15 @@ type RouteSchemas = Pick<
 >;
 
 function schemasOf(operation: InputOperation, view: FeatureView, bulk: Bulk): RouteSchemas {
-  const { schemas, envelope, answers, input } = view;
-  const { response, ...shown } = schemas.answersWith(operation, (record) => envelope.schemaOfMany(record));
+  const { schemas, envelope, outputs, input } = view;
+  const { response, ...shown } = schemas.responsesWith(operation, (record) => envelope.schemaOfMany(record));
   return {
     ...shown,
     options: { body: envelope.bodyOfMany(bulk.documented(operation)), responses: response },
     writeShapes: input!.choicesFor(operation).map((choice) => choice.name),
     readBody: schemas.reading({ one: false, several: true }, (request, body) => bulk.read(request, body, operation)),
     refuseBody: refusalOf(operation, view),
-    schemaFor: (request) => envelope.schemaOfMany(answers.of(request, operation).schema),
+    schemaFor: (request) => envelope.schemaOfMany(outputs.of(request, operation).schema),
   };
 }
 
@@ -148,7 +148,7 @@ function ofDeletion({ key }: FeatureView, bulk: Bulk): Pick<DeclaredRoute, 'opti
 
 /** Makes the operation `create` accept an array of bodies as well. */
 function withArrays(route: DeclaredRoute, view: FeatureView, bulk: Bulk): DeclaredRoute {
-  const { name, overrides, envelope, answers, input, schemas } = view;
+  const { name, overrides, envelope, outputs, input, schemas } = view;
   const createMany = handlerOf('create', view);
   const refuseArray = refusalOf('create', view);
   const { refuseBody: refuseOne, schemaFor: schemaOfOne } = route;
@@ -163,7 +163,7 @@ function withArrays(route: DeclaredRoute, view: FeatureView, bulk: Bulk): Declar
       Array.isArray(inputOf(request).value) ? refuseArray(request) : refuseOne?.(request),
     schemaFor: (request) =>
       Array.isArray(request.body)
-        ? envelope.schemaOfMany(answers.of(request, 'create').schema)
+        ? envelope.schemaOfMany(outputs.of(request, 'create').schema)
         : schemaOfOne?.(request),
     transactionReasons: () => [
       ...route.transactionReasons(),

@@ -6,7 +6,7 @@ import { isRecord } from '../../support/json.ts';
 import { readCondition } from '../../http/read-condition.ts';
 import { isSuccess } from '../../http/status.ts';
 import { type OutputOperation, rowOf } from '../../view/request/operation.ts';
-import type { AnswerHook, DeclaredRoute, HeaderParameter } from '../../view/setup/declared-route.ts';
+import type { ResponseHook, DeclaredRoute, HeaderParameter } from '../../view/setup/declared-route.ts';
 import type { FeatureView } from '../../view/setup/feature.ts';
 
 /** The preconditions of a view's operations on one record. */
@@ -42,7 +42,7 @@ export function conditionalRoute(
   view: FeatureView,
   preconditions: Preconditions | undefined,
 ): DeclaredRoute {
-  const { action, detail, variant, answersAs } = route;
+  const { action, detail, variant, recordsAs } = route;
   const row = rowOf(action);
   // A list has no tag. A singleton has no collection, so its create takes no conditions.
   if (row === undefined || row.returns === 'list') return route;
@@ -53,7 +53,7 @@ export function conditionalRoute(
       ...route,
       tags: 'refused',
       beforeHandler: onCollection,
-      beforeSending: answersAs === 'retrieve' ? refuseTags : undefined,
+      beforeSending: recordsAs === 'retrieve' ? refuseTags : undefined,
     };
   }
   const isOne = detail || (action === 'create' && variant === undefined);
@@ -62,7 +62,7 @@ export function conditionalRoute(
     ...route,
     headerParameters: headerParameters(route, onCollection !== undefined, preconditions),
     beforeHandler: onCollection,
-    ...(sendsTag && answersAs !== undefined ? { tags: 'sent', beforeSending: tagAnswers(view, answersAs) } : {}),
+    ...(sendsTag && recordsAs !== undefined ? { tags: 'sent', beforeSending: tagRecords(view, recordsAs) } : {}),
   };
 }
 
@@ -103,12 +103,12 @@ const checkCollection: preHandlerHookHandler = (request, _reply, done) => {
  * and 412 if its `If-Match` lacks it (RFC 9110, sections 13.1.1 and 13.2.2). Only the record as `retrieve` returns it has
  * a tag.
  */
-function tagAnswers({ answers, defaults: { tagOf } }: FeatureView, operation: OutputOperation): AnswerHook {
+function tagRecords({ outputs, defaults: { tagOf } }: FeatureView, operation: OutputOperation): ResponseHook {
   return (request, reply, payload, done) => {
     if (!isRecord(payload) || ![200, 201].includes(reply.statusCode)) return done(null, payload);
     const text = serialized(reply, payload);
     if (text === undefined) return done(null, payload);
-    const tag = answers.isUnselected(request, operation) ? tagOf(text) : undefined;
+    const tag = outputs.isUnselected(request, operation) ? tagOf(text) : undefined;
     const condition = readCondition(request, { tag });
     if (condition === 'failed') return done(new PreconditionFailed());
     const isKnown = condition === 'known';
@@ -122,7 +122,7 @@ function tagAnswers({ answers, defaults: { tagOf } }: FeatureView, operation: Ou
 }
 
 /** Gives 412 to a read request for a record without a tag if its `If-Match` names one. */
-const refuseTags: AnswerHook = (request, reply, payload, done) => {
+const refuseTags: ResponseHook = (request, reply, payload, done) => {
   const isRefused = isSuccess(reply.statusCode) && readCondition(request, { tag: undefined }) === 'failed';
   if (isRefused) return done(new PreconditionFailed('The record has no entity tag'));
   done(null, payload);

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namesAny, namesTag, type TagComparison } from '../../http/entity-tag.ts';
 import { PreconditionFailed, PreconditionRequired } from '../../errors/errors.ts';
-import { answerOf } from '../../view/answers/answer-of.ts';
-import { type Answer, recordOf } from '../../view/request/answer.ts';
+import { recordSentBy } from '../../view/output/sent-record.ts';
+import { type RecordOutput, recordOf } from '../../view/request/record-output.ts';
 import { forkRequest } from '../../view/request/request-for.ts';
 import { stateOf } from '../../view/request/request-state.ts';
 import { type FeatureView, STEPS } from '../../view/setup/feature.ts';
@@ -14,7 +14,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Checks the `If-Match` and `If-None-Match` of requests that write a record. A record's tag is computed from the
- * response of `retrieve`, or of `update` if the view has no `retrieve`. See `Answers.taggedBy`.
+ * response of `retrieve`, or of `update` if the view has no `retrieve`. See `RecordOutputs.taggedBy`.
  */
 export class ConditionalWrites implements WriteCondition {
   readonly #view: FeatureView;
@@ -93,28 +93,28 @@ export class ConditionalWrites implements WriteCondition {
     comparison: TagComparison,
   ): Promise<boolean> {
     if (namesAny(header)) return true;
-    const { answers, envelope, defaults } = this.#view;
-    const answer = answers.tagged(request);
-    if (answer === undefined || this.#preconditions === undefined) return false;
+    const { outputs, envelope, defaults } = this.#view;
+    const output = outputs.tagged(request);
+    if (output === undefined || this.#preconditions === undefined) return false;
     // The record was loaded for another response.
-    if (!answers.isOne) stateOf(request).object = undefined;
-    const record = await this.#read(request, reply, answer);
+    if (!outputs.isOne) stateOf(request).object = undefined;
+    const record = await this.#read(request, reply, output);
     if (record === undefined) return false;
-    const schema = envelope.schemaOfOne(answer.schema) as unknown as Record<string, unknown>;
+    const schema = envelope.schemaOfOne(output.schema) as unknown as Record<string, unknown>;
     const text = reply.serializeInput(envelope.wrapOne(record), schema);
     return namesTag(header, defaults.tagOf(text), comparison);
   }
 
   /** Reads the record in the form that determines its tag. Undefined if `retrieve` returns no record. */
-  async #read(request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<Row | undefined> {
-    const { answers, overrides, view } = this.#view;
-    const isRetrieved = answers.taggedBy === 'retrieve';
-    const isMade = this.#records.seesEntity(request) || !answer.isPlain;
+  async #read(request: FastifyRequest, reply: FastifyReply, output: RecordOutput): Promise<Row | undefined> {
+    const { outputs, overrides, view } = this.#view;
+    const isRetrieved = outputs.taggedBy === 'retrieve';
+    const isMade = this.#records.seesEntity(request) || !output.isPlain;
     if (isRetrieved && (overrides.handles.retrieve || isMade)) {
-      return answerOf((silent) => view.retrieve(request, silent), reply);
+      return recordSentBy((silent) => view.retrieve(request, silent), reply);
     }
-    if (isMade) return (await recordOf(request, answer, await this.#view.getObject(request))) as Row;
-    return (await this.#records.read(request, answer, answer.records)) as Row;
+    if (isMade) return (await recordOf(request, output, await this.#view.getObject(request))) as Row;
+    return (await this.#records.read(request, output, output.records)) as Row;
   }
 
   get #records(): VisibleRecords<object> {

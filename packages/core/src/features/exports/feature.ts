@@ -27,7 +27,7 @@ declare module '../../view/model-viewset.ts' {
 export const EXPORTS: Feature<readonly ExportOption[]> = {
   option: 'exports',
   rule: ['a list of formats', Array.isArray, ['"csv", csv({ … }) or "ndjson"', isExportOption]],
-  resolve: ({ name, nesting, answers }, formats) => {
+  resolve: ({ name, nesting, outputs }, formats) => {
     const file = new ListExport(name, formats);
     return {
       representations: file.formats.map((format) => ({
@@ -37,7 +37,7 @@ export const EXPORTS: Feature<readonly ExportOption[]> = {
           const records = await select();
           // The parent is looked up first: once an export has begun, its response can no longer become a 404.
           await nesting?.parent.find(request);
-          return file.send(request, reply, EXPORT_TYPES[format], records, answers.of(request, 'list'));
+          return file.send(request, reply, EXPORT_TYPES[format], records, outputs.of(request, 'list'));
         },
       })),
       routes: (operations) => {
@@ -49,7 +49,7 @@ export const EXPORTS: Feature<readonly ExportOption[]> = {
           variant: format,
           urlName: `list-${format}`,
           options: { responses: { 200: schema }, listParameters: true },
-          answersAs: undefined,
+          recordsAs: undefined,
           pageMembers: undefined,
           sendsJson: false,
           documented: undefined,

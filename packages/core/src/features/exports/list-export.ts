@@ -7,7 +7,7 @@ import { checkNotAborted } from '../../http/abort-state.ts';
 import { after } from '../../query/language/condition.ts';
 import { type Projection, withPosition } from '../../query/language/projection.ts';
 import { type QuerySet, slicedError } from '../../query/queryset.ts';
-import { type AnswerOf, byAuthor } from '../../view/request/answer.ts';
+import { type RecordOutputOf, markShapedByClient } from '../../view/request/record-output.ts';
 import { csv, CsvFormat } from './csv-format.ts';
 import { csvWriter } from './csv-writer.ts';
 
@@ -80,7 +80,7 @@ export class ListExport {
     reply: FastifyReply,
     type: ExportType,
     records: QuerySet<Entity>,
-    answer: AnswerOf<object>,
+    output: RecordOutputOf<object>,
   ): Promise<FastifyReply> {
     const { name = '', basename = 'list' } = request.routeOptions.config.viewset?.view ?? {};
     if (request.reader.isInTransaction()) {
@@ -91,12 +91,12 @@ export class ListExport {
       );
     }
     if (records.isSliced) throw slicedError(name, 'what filterQueryset() returns', 'an export');
-    const { schema } = answer;
+    const { schema } = output;
     const json = jsonWriter(reply, schema);
     const write = type === 'text/csv' ? csvWriter(this.#csv, schema, json) : lineWriter(json);
     // A HEAD reads one batch only.
     if (request.method !== 'HEAD') takeExportSlot(request, reply);
-    const texts = textsOf(request, byAuthor(records, answer), answer.records, write);
+    const texts = textsOf(request, markShapedByClient(records, output), output.records, write);
     // An error of the first batch still gives an error response, which is not a file. A later error closes the
     // connection.
     const { value: first = '' } = await texts.next();

@@ -12,7 +12,7 @@ import { rangeApplies, readCondition } from '../../http/read-condition.ts';
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
 
 /**
- * Answers a GET or HEAD with a file, or with the requested range (RFC 9110, section 14). The key of a file is its
+ * Responds to a GET or HEAD with a file, or with the requested range (RFC 9110, section 14). The key of a file is its
  * entity tag, because the content under a key never changes. Browsers run nothing from it: they do not guess the type
  * (`nosniff`), and scripts are disabled (`sandbox`).
  *

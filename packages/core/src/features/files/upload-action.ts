@@ -125,7 +125,7 @@ async function fieldsFor(
     const shape = await tryPermission(plan, request, (simulated) => input.of(simulated, operation).shape, known);
     if (shape === 'refused') continue;
     // The shape depends on the body or the record of the write.
-    const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.answer];
+    const shapes = shape === 'undecided' ? input.choicesFor(operation).map((each) => each.shape) : [shape.result];
     fields.push(...shapes.flatMap(({ directFiles }) => directFiles));
   }
   return fields;

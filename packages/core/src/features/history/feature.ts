@@ -54,7 +54,7 @@ export function historyFeature(plugin: HistoryPlugin): Feature<HistoryOption> {
             const at = history.timeOf(request);
             if (at === undefined) return next();
             const entity = await view.getObject(request);
-            return history.recordAt(request, view.answers.of(request, 'retrieve'), entity, at);
+            return history.recordAt(request, view.outputs.of(request, 'retrieve'), entity, at);
           },
         },
       };

@@ -11,7 +11,7 @@ import { isRecord } from '../../support/json.ts';
 import { BOOLEAN, checkOptions, type OptionRule } from '../../errors/options.ts';
 import { invalidParameter, type ParameterDeclaration } from '../../http/parameters.ts';
 import { observeFlushes } from '../../mikro/flushed-entities.ts';
-import type { Answer } from '../../view/request/answer.ts';
+import type { RecordOutput } from '../../view/request/record-output.ts';
 import { requireOperation } from '../../view/request/operation.ts';
 import { parametersOf } from '../../view/request/request-state.ts';
 import { SHOWN_RECORDS } from '../../view/records/shown-records.ts';
@@ -99,7 +99,7 @@ const REVERT_BODY = Type.Object({
 });
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The history of a view's records: the fields that it stores, and its answers to the view's own routes. */
+/** The history of a view's records: the fields that it stores, and what it adds to the view's routes. */
 export class RecordHistory {
   readonly actions: ReadonlyMap<string, Action>;
   /** The query parameters that the history adds to `retrieve`. */
@@ -114,7 +114,7 @@ export class RecordHistory {
    * that the view's shapes do not support
    */
   constructor(view: FeatureView, option: HistoryOption, plugin: HistoryPlugin) {
-    const { name, meta, answers } = view;
+    const { name, meta, outputs } = view;
     const owner = `${name}: option "history"`;
     if (isRecord(option)) checkOptions(`${name}.history`, option, { at: BOOLEAN, revert: BOOLEAN });
     const { at = false, revert = false } = isRecord(option) ? option : {};
@@ -122,7 +122,7 @@ export class RecordHistory {
     this.#view = view;
     this.#fields = fieldsOfAll(
       meta,
-      answers.choicesFor('retrieve').map(({ shape }) => shape),
+      outputs.choicesFor('retrieve').map(({ shape }) => shape),
     );
     if (at) this.#checkAt(owner);
     if (revert) checkRevert(owner, view, this.#fields);
@@ -161,10 +161,10 @@ export class RecordHistory {
    * @throws HttpError if `retrieve` would not show the record to the request
    */
   async find(request: RecordRequest): Promise<HistoricRecord> {
-    const { view, meta, answers } = this.#view;
+    const { view, meta, outputs } = this.#view;
     const admitted = await view[SHOWN_RECORDS].admit(request, (request.params as { readonly pk?: string }).pk);
     await view[SHOWN_RECORDS].find(admitted, false);
-    const shown = fieldsForReader(this.#fields, shownFields(meta, answers.of(admitted.shown, 'retrieve').shape));
+    const shown = fieldsForReader(this.#fields, shownFields(meta, outputs.of(admitted.shown, 'retrieve').shape));
     return { key: this.#keyOf(await this.#view.getObject(request)), shown };
   }
 
@@ -185,7 +185,7 @@ export class RecordHistory {
    * Makes the response of a record at an earlier time. Throws NotFound if there was no record, and InvalidUsage if the
    * client added fields that the history does not store.
    */
-  async recordAt(request: FastifyRequest, { shape }: Answer, entity: object, at: Date): Promise<object> {
+  async recordAt(request: FastifyRequest, { shape }: RecordOutput, entity: object, at: Date): Promise<object> {
     const shown = storedFields(this.#view.meta, shape);
     const unkept = shape.fields.find(({ name }) => !shown.some((field) => field.name === name));
     if (unkept !== undefined) throw invalidParameter(AT.name, `has no "${unkept.name}"; leave it out of the response`);
@@ -217,10 +217,10 @@ export class RecordHistory {
   }
 
   #revertAction(): Action {
-    const { view, answers } = this.#view;
+    const { view, outputs } = this.#view;
     return action({ methods: ['post'], detail: true, body: REVERT_BODY, answers: 'record' }, (request, reply) => {
       const { entry } = request.body;
-      return view[STEPS].update(request, reply, () => this.bodyOf(request, entry), answers.of(request, 'retrieve'));
+      return view[STEPS].update(request, reply, () => this.bodyOf(request, entry), outputs.of(request, 'retrieve'));
     });
   }
 
@@ -229,7 +229,7 @@ export class RecordHistory {
   }
 
   #checkAt(owner: string): void {
-    const shapes = this.#view.answers.choicesFor('retrieve').map(({ shape }) => shape);
+    const shapes = this.#view.outputs.choicesFor('retrieve').map(({ shape }) => shape);
     const untold = shapes.flatMap((shape) => {
       const shown = new Set(storedFields(this.#view.meta, shape).map(({ name }) => name));
       return shape.fields.flatMap(({ name }) => (shown.has(name) ? [] : [name]));

@@ -78,9 +78,9 @@ export function liveFeature(plugin: LivePlugin): Feature<LiveOption> {
  * @throws ImproperlyConfigured for a view without lists; for a view that overrides `list`, because a stream would not
  * use the override; and for lists that hide the keys of records, because events contain them
  */
-function checkView({ name, operations, overrides, key: { column }, answers, lists }: FeatureView): void {
+function checkView({ name, operations, overrides, key: { column }, outputs, lists }: FeatureView): void {
   requireOperation(`${name}: option "live"`, 'list', operations, "; use live: 'writes' if only its writes matter");
-  const hiding = answers.choicesFor('list').find(({ shape }) => namesShowing(shape, column.key).length === 0);
+  const hiding = outputs.choicesFor('list').find(({ shape }) => namesShowing(shape, column.key).length === 0);
   if (hiding !== undefined) {
     throw new ImproperlyConfigured(
       `${name}: option "live" needs "${column.key}" in each read shape of the list, because events contain the keys of records`,
@@ -134,7 +134,7 @@ function streamOf(view: FeatureView, { send }: LivePlugin): ListRepresentation {
 
 /** Evaluates the list again, like a new request of the same sender. */
 async function askAgain(
-  { name, view, nesting, answers, permissions }: FeatureView,
+  { name, view, nesting, outputs, permissions }: FeatureView,
   form: ListForm,
   first: FastifyRequest,
   reply: FastifyReply,
@@ -144,10 +144,10 @@ async function askAgain(
   const grant = await evaluatePermissions(permissions.of('list'), request, view, { object: false });
   if (grant.denied) throw permissionDenied(request);
   stateOf(request).grant = grant;
-  if (answers.parametersOf('list').length > 0) answers.select(request, 'list');
+  if (outputs.parametersOf('list').length > 0) outputs.select(request, 'list');
   await nesting?.parent.check(request);
   return view[STEPS].listed(request, (records) => {
     if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the paginator');
-    return new ListQuestion({ request, reply, records, answer: answers.of(request, 'list'), form });
+    return new ListQuestion({ request, reply, records, output: outputs.of(request, 'list'), form });
   });
 }

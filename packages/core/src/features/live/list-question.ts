@@ -13,7 +13,7 @@ import type { Keyed } from '../../query/language/projection.ts';
 import type { Paginator } from '../../pagination/paginator.ts';
 import type { QueryParameters } from '../../http/parameters.ts';
 import type { QuerySet } from '../../query/queryset.ts';
-import { type Answer, byAuthor } from '../../view/request/answer.ts';
+import { type RecordOutput, markShapedByClient } from '../../view/request/record-output.ts';
 import { parametersOf } from '../../view/request/request-state.ts';
 import type { LivePage, LiveQuestion, LiveRecord } from './live-list.ts';
 
@@ -30,7 +30,7 @@ interface QuestionSource {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly records: QuerySet<object>;
-  readonly answer: Answer;
+  readonly output: RecordOutput;
   readonly form: ListForm;
 }
 
@@ -55,11 +55,11 @@ export class ListQuestion implements LiveQuestion {
 
   constructor(source: QuestionSource) {
     this.#source = source;
-    const { request, records, answer, form } = source;
+    const { request, records, output, form } = source;
     this.#page = pageText(form.paginator, parametersOf(request));
     this.#isComparable =
-      answer.forRequest === undefined &&
-      answer.records.ofEntities !== true &&
+      output.forRequest === undefined &&
+      output.records.ofEntities !== true &&
       records.filters === undefined &&
       readsAlike(records.reader, records.meta);
     this.#place = { config: records.reader.config, schema: records.reader.schema };
@@ -73,7 +73,7 @@ export class ListQuestion implements LiveQuestion {
     return (
       this.hint === other.hint &&
       one.form === two.form &&
-      one.answer === two.answer &&
+      one.output === two.output &&
       one.records.meta === two.records.meta &&
       this.#place.config === other.#place.config &&
       this.#place.schema === other.#place.schema &&
@@ -87,11 +87,11 @@ export class ListQuestion implements LiveQuestion {
   }
 
   async #read(): Promise<LivePage> {
-    const { request, records, answer, form } = this.#source;
-    const found = byAuthor(records, answer);
+    const { request, records, output, form } = this.#source;
+    const found = markShapedByClient(records, output);
     const { paginator } = form;
-    if (paginator === null) return this.#sent(form.wrapList(await found.rows(answer.keyed)));
-    const page = await paginator.paginate(found, answer.keyed, parametersOf(request));
+    if (paginator === null) return this.#sent(form.wrapList(await found.rows(output.keyed)));
+    const page = await paginator.paginate(found, output.keyed, parametersOf(request));
     return this.#sent(paginator.pageNames.apply(page));
   }
 
@@ -102,19 +102,19 @@ export class ListQuestion implements LiveQuestion {
 
   /** Serializes a list like a GET, one record at a time. */
   #sent(list: object): LivePage {
-    const { reply, answer, form } = this.#source;
+    const { reply, output, form } = this.#source;
     const member = Array.isArray(list) ? undefined : memberOf(list, form.paginator?.pageNames.of('results'));
     const rows = (Array.isArray(list) ? list : member === undefined ? [] : list[member as never]) as Keyed<object>[];
     const write = (schema: TSchema, value: object): string =>
       reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>)(value as Record<string, unknown>);
     const records = rows.map(({ key, record }): LiveRecord => ({
       key: keyText(key),
-      json: write(answer.schema, record),
+      json: write(output.schema, record),
     }));
     const all = `[${records.map(({ json }) => json).join(',')}]`;
     if (Array.isArray(list)) return { records, rest: '{}', mark: '', json: all };
     const empty = member === undefined ? list : { ...list, [member]: [] };
-    const parts = Object.entries(JSON.parse(write(form.schemaOf(answer.schema), empty)) as object);
+    const parts = Object.entries(JSON.parse(write(form.schemaOf(output.schema), empty)) as object);
     const without = parts.filter(([name]) => name !== member);
     const texts = parts.map(
       ([name, value]) => `${JSON.stringify(name)}:${name === member ? all : JSON.stringify(value)}`,

@@ -32,7 +32,7 @@ export interface LivePage {
 export interface LiveQuestion {
   /** Equal for questions that may be the same, so that few need a full comparison. */
   readonly hint: string;
-  /** Reports whether another question has the same answer: the same database query, for the same read shape. */
+  /** Reports whether another question gets the same list: the same database query, for the same read shape. */
   isSameAs(other: LiveQuestion): boolean;
   /** Reads the list from the primary of the database. */
   read(): Promise<LivePage>;
@@ -52,7 +52,7 @@ export interface LiveList {
 }
 
 /**
- * Answers a request for a list as `text/event-stream`, and returns the reply. It is called only for views with the
+ * Responds to a request for a list with `text/event-stream`, and returns the reply. It is called only for views with the
  * option `live`.
  */
 export type SendLiveList = (request: FastifyRequest, reply: FastifyReply, list: LiveList) => Promise<FastifyReply>;

@@ -55,7 +55,7 @@ function routesOfDeleted(
   softDelete: SoftDelete,
   visibleTo: readonly PermissionClass[],
 ): Pick<FeatureParts, 'actions' | 'routes'> {
-  const { view, answers } = feature;
+  const { view, outputs } = feature;
   // Who may delete records may restore them, if `visibleTo` agrees.
   const toRestore = permissionsForDeleted(feature, 'destroy', visibleTo);
   const restore = action({ methods: ['post'], detail: true, answers: 'record', ...toRestore }, async (request) => {
@@ -66,7 +66,7 @@ function routesOfDeleted(
       await writes.flush(request);
       return [entity];
     });
-    return (await writes.readStored(request, answers.of(request, 'retrieve'), entity)).record;
+    return (await writes.readStored(request, outputs.of(request, 'retrieve'), entity)).record;
   });
   return {
     actions: new Map([['restore', restore]]),
@@ -82,7 +82,7 @@ function routesOfDeleted(
           urlName: 'deleted',
           options: { responses, listParameters: true, ...permissionsForDeleted(feature, 'list', visibleTo) },
           // `expand` and `fields` belong to the five operations.
-          answerParameters: undefined,
+          outputParameters: undefined,
           proof: 'none',
         },
       ];

@@ -9,7 +9,7 @@ import { type Condition, not } from '../../query/language/condition.ts';
 import { assignValues } from '../../mikro/assign-values.ts';
 import { checkOptions, LIST, prefixErrors, type OptionRule, TEXT, wrongOption } from '../../errors/options.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import { isPlainColumn } from '../../view/answers/plain-column.ts';
+import { isPlainColumn } from '../../view/output/plain-column.ts';
 import type { DeletionMark } from '../../view/records/deletion-mark.ts';
 
 /** The name of every nullable point in time of an entity. */

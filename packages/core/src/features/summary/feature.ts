@@ -36,7 +36,7 @@ declare module '../../view/model-viewset.ts' {
 export const SUMMARY: Feature<AnySummary> = {
   option: 'summary',
   rule: SUMMARY_RULE,
-  resolve: ({ name, meta, orm, answers, operations, overrides, lists, view }, option) => {
+  resolve: ({ name, meta, orm, outputs, operations, overrides, lists, view }, option) => {
     requireOperation(`${name}: option "summary"`, 'list', operations);
     const override = overrides.handles.list ? 'list' : overrides.represents ? 'represent' : undefined;
     if (override !== undefined) {
@@ -45,7 +45,7 @@ export const SUMMARY: Feature<AnySummary> = {
           'filterQueryset(), and the fields with the read shape',
       );
     }
-    const shapes = answers.choicesFor('list').map(({ shape }) => shape);
+    const shapes = outputs.choicesFor('list').map(({ shape }) => shape);
     const { narrowingParameters: narrowing } = lists;
     const summary = new Summary({ name, meta, platform: orm.em.getPlatform(), option, shapes, narrowing });
     const { querystring, response } = summary;
@@ -69,7 +69,7 @@ export const SUMMARY: Feature<AnySummary> = {
           handler: (request) =>
             view[STEPS].listed(request, (records) => {
               if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the summary');
-              return summary.of(records, parametersOf(request), answers.of(request, 'list').shape, request);
+              return summary.of(records, parametersOf(request), outputs.of(request, 'list').shape, request);
             }),
           proof: 'none',
         },

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Keyed } from '../../query/language/projection.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import type { AnswerOf } from '../request/answer.ts';
+import type { RecordOutputOf } from '../request/record-output.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
 import type { ViewParts } from './view-parts.ts';
 
@@ -22,24 +22,24 @@ export class CreateOperation<Entity extends object, Output extends object> {
 
   /** Stores a new record, and sends it as it is stored. `Location` is its path, if the view shows single records. */
   async run(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
-    const { operations, key: keys, answers } = this.#parts.resolved;
-    const { key, record } = await this.#store(request, answers.of(request, 'create') as AnswerOf<Output>);
+    const { operations, key: keys, outputs } = this.#parts.resolved;
+    const { key, record } = await this.#store(request, outputs.of(request, 'create') as RecordOutputOf<Output>);
     reply.code(201);
     if (operations.includes('retrieve')) reply.header('location', keys.pathOf(key, request));
     return record;
   }
 
   /** Stores the record by one statement if nothing needs its entity, else in a transaction. */
-  async #store(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Keyed<Output>> {
+  async #store(request: FastifyRequest, output: RecordOutputOf<Output>): Promise<Keyed<Output>> {
     const { resolved, writes } = this.#parts;
     const { meta, nesting, resolution } = resolved;
     const { reader: em } = request;
     const body = inputOf(request).bodies[0]!;
     const { data } = body;
     const { grant } = stateOf(request);
-    const write = { em, grant, condition: undefined, filters: undefined, data, answer };
+    const write = { em, grant, condition: undefined, filters: undefined, data, output };
     if (resolved.writes.isOneStatement('create', write)) {
-      const { keyed: projection } = answer;
+      const { keyed: projection } = output;
       return writes.guard(request, () => backendOf(em).insert({ em, meta, request, projection, data }));
     }
     return writes.inTransaction(request, async () => {
@@ -48,7 +48,7 @@ export class CreateOperation<Entity extends object, Output extends object> {
       const [entity] = await writes.writeAndNotify(request, 'create', [], async () => [
         await this.#view.performCreate(request, ready!.data, ready!.extra),
       ]);
-      return writes.readStored(request, answer, entity!);
+      return writes.readStored(request, output, entity!);
     });
   }
 }

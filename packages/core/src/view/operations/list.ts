@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, whenReady } from '../../support/awaitable.ts';
 import { type QuerySet, slicedError } from '../../query/queryset.ts';
-import { type AnswerOf, byAuthor } from '../request/answer.ts';
+import { type RecordOutputOf, markShapedByClient } from '../request/record-output.ts';
 import { parametersOf } from '../request/request-state.ts';
 import { narrowTo } from '../setup/list-filters.ts';
 import type { ViewParts } from './view-parts.ts';
@@ -55,10 +55,10 @@ export class ListOperation<Entity extends object, Output extends object> {
     if (reply === undefined && paginator.pageNames.isArray) {
       throw new TypeError(`${name}: paginate() needs the reply as its third argument, because a header has the total`);
     }
-    const answer = this.#answer(request);
+    const output = this.#output(request);
     const page = await paginator.paginate(
-      byAuthor(queryset, answer),
-      answer.records,
+      markShapedByClient(queryset, output),
+      output.records,
       parametersOf(request),
       reply && { request, reply },
     );
@@ -69,11 +69,11 @@ export class ListOperation<Entity extends object, Output extends object> {
   rows(queryset: QuerySet<Entity>, request: FastifyRequest | undefined): Promise<Output[]> {
     const { resolved, records } = this.#parts;
     if (request === undefined) {
-      const answer = resolved.answers.defaultFor('list') as AnswerOf<Output>;
-      return byAuthor(queryset, answer).rows(answer.records);
+      const output = resolved.outputs.defaultFor('list') as RecordOutputOf<Output>;
+      return markShapedByClient(queryset, output).rows(output.records);
     }
-    const answer = this.#answer(request);
-    return byAuthor(records.narrow(request, queryset), answer).rows(answer.records);
+    const output = this.#output(request);
+    return markShapedByClient(records.narrow(request, queryset), output).rows(output.records);
   }
 
   /**
@@ -94,7 +94,7 @@ export class ListOperation<Entity extends object, Output extends object> {
     }
   }
 
-  #answer(request: FastifyRequest): AnswerOf<Output> {
-    return this.#parts.resolved.answers.of(request, 'list') as AnswerOf<Output>;
+  #output(request: FastifyRequest): RecordOutputOf<Output> {
+    return this.#parts.resolved.outputs.of(request, 'list') as RecordOutputOf<Output>;
   }
 }

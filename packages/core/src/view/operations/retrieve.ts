@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type AnswerOf, recordOf } from '../request/answer.ts';
+import { type RecordOutputOf, recordOf } from '../request/record-output.ts';
 import type { ViewParts } from './view-parts.ts';
 
 /** The hooks of a view that `retrieve` calls. */
@@ -24,8 +24,8 @@ export class RetrieveOperation<Entity extends object, Output extends object> {
    */
   async run(request: FastifyRequest): Promise<Output> {
     const { resolved, records } = this.#parts;
-    const answer = resolved.answers.of(request, 'retrieve') as AnswerOf<Output>;
-    if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
-    return recordOf(request, answer, await this.#view.getObject(request));
+    const output = resolved.outputs.of(request, 'retrieve') as RecordOutputOf<Output>;
+    if (!records.seesEntity(request)) return records.read(request, output, output.records);
+    return recordOf(request, output, await this.#view.getObject(request));
   }
 }

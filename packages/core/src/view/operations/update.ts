@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { orNotFound } from '../../errors/errors.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import type { AnswerOf } from '../request/answer.ts';
+import type { RecordOutputOf } from '../request/record-output.ts';
 import { inputOf } from '../request/request-state.ts';
 import type { ViewParts } from './view-parts.ts';
 import { type TargetHooks, WriteTarget } from './write-target.ts';
@@ -30,16 +30,16 @@ export class UpdateOperation<Entity extends object, Output extends object> {
    *
    * @throws NotFound, Unauthorized, Forbidden, PreconditionFailed; InvalidUsage for the errors of the body
    */
-  async run(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
+  async run(request: FastifyRequest, reply: FastifyReply, output: RecordOutputOf<Output>): Promise<Output> {
     const { writes, resolved } = this.#parts;
     const { meta, pk, resolution } = resolved;
     const body = inputOf(request).bodies[0]!;
     // The primary key is set when a record is created, and never changes.
     const { [pk.property.name]: _key, ...data } = body.data as Readonly<Record<string, unknown>>;
-    const condition = this.#target.conditionOfStatement(request, 'update', data, answer);
+    const condition = this.#target.conditionOfStatement(request, 'update', data, output);
     if (condition !== undefined) {
       const { reader: em } = request;
-      const { records: projection } = answer;
+      const { records: projection } = output;
       const write = { em, meta, request, projection, data, condition };
       return orNotFound(await writes.guard(request, () => backendOf(em).update(write)));
     }
@@ -48,7 +48,7 @@ export class UpdateOperation<Entity extends object, Output extends object> {
       const [changed] = await writes.writeAndNotify(request, 'update', [entity], async () => [
         await this.#view.performUpdate(request, entity, ready!.data, ready!.extra),
       ]);
-      return (await writes.readStored(request, answer, changed!)).record;
+      return (await writes.readStored(request, output, changed!)).record;
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Condition } from '../../query/language/condition.ts';
-import type { Answer } from '../request/answer.ts';
+import type { RecordOutput } from '../request/record-output.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { WriteCondition } from '../write/write-condition.ts';
 import type { ViewParts } from './view-parts.ts';
@@ -30,12 +30,12 @@ export class WriteTarget<Entity extends object> {
     request: FastifyRequest,
     operation: 'update' | 'destroy',
     data: object,
-    answer: Answer | undefined,
+    output: RecordOutput | undefined,
   ): Condition | undefined {
     if (this.#conditionOf(request) !== undefined) return undefined;
     const { records, resolved } = this.#parts;
     const { condition, filters } = records.forKey(request);
-    const write = { em: request.reader, grant: stateOf(request).grant, condition, filters, data, answer };
+    const write = { em: request.reader, grant: stateOf(request).grant, condition, filters, data, output };
     return resolved.writes.isOneStatement(operation, write) ? condition : undefined;
   }
 

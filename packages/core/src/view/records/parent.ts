@@ -6,7 +6,7 @@ import { isUnfiltered } from '../../backends/entity-filters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import { stateOf } from '../request/request-state.ts';
-import type { PathKey } from './refused-values.ts';
+import type { PathKey } from './database-rejections.ts';
 import type { DeletionMark } from './deletion-mark.ts';
 import type { RecordKey } from './record-key.ts';
 import type { ParentProof } from '../request/operation.ts';
@@ -136,9 +136,9 @@ export class Parent {
       if (proof === 'parent') return handler(request, reply);
       const { isImplied, find } = await this.#ask(request);
       if (proof === 'none' || !isImplied) await find(false);
-      const answer = await handler(request, reply);
-      if (proof === 'list' && isImplied && answer !== reply && !hasRecords(answer, member)) await find(false);
-      return answer;
+      const result = await handler(request, reply);
+      if (proof === 'list' && isImplied && result !== reply && !hasRecords(result, member)) await find(false);
+      return result;
     };
   }
 
@@ -172,9 +172,9 @@ export class Parent {
 }
 
 /** Reports whether a list or page contains a record. False for a result of any other form. */
-function hasRecords(answer: unknown, member: string): boolean {
-  const records = Array.isArray(answer)
-    ? answer
-    : (answer as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+function hasRecords(result: unknown, member: string): boolean {
+  const records = Array.isArray(result)
+    ? result
+    : (result as Readonly<Record<string, unknown>> | null | undefined)?.[member];
   return Array.isArray(records) && records.length > 0;
 }

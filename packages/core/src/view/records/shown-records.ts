@@ -6,8 +6,8 @@ import type { Condition } from '../../query/language/condition.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
-import { answerOf } from '../answers/answer-of.ts';
-import type { Answers } from '../answers/answers.ts';
+import { recordSentBy } from '../output/sent-record.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
 import { isWrite, type Operation } from '../request/operation.ts';
 import { simulateRequest } from '../request/request-for.ts';
 import { stateOf } from '../request/request-state.ts';
@@ -34,7 +34,7 @@ type Permit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
   readonly permissions: { readonly showing: readonly Permission[] };
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   /** The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The actions that options add, by name, with their checks for OPTIONS. */
@@ -116,11 +116,11 @@ export class ShownRecords {
    * @throws NotFound if no GET shows the file to the request
    */
   async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<object> {
-    const { operations, answers, overrides } = this.definition;
+    const { operations, outputs, overrides } = this.definition;
     stateOf(request).reply = reply;
     const { shown } = await this.admit(request, (request.params as { readonly pk: string }).pk);
     const reads = operations.filter((operation): operation is 'list' | 'retrieve' => !isWrite(operation));
-    const shapes = reads.map((operation) => answers.of(shown, operation).shape);
+    const shapes = reads.map((operation) => outputs.of(shown, operation).shape);
     const names = shapes.flatMap((shape) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
     if (overrides.handles.retrieve || overrides.represents) {
@@ -133,7 +133,7 @@ export class ShownRecords {
 
   /**
    * Checks everything besides the permissions of a route: whether the view has the record of the path, and whether an
-   * overridden read operation would answer.
+   * overridden read operation would return the record.
    *
    * @throws HttpError if the route would refuse the request
    */
@@ -169,14 +169,14 @@ export class ShownRecords {
   async #ask(request: FastifyRequest, operation: 'list' | 'retrieve'): Promise<Readonly<Record<string, unknown>>> {
     const { reply } = stateOf(request);
     if (reply === undefined) throw new TypeError(`${this.view.name}.${operation} is asked outside of a route`);
-    const answer = await answerOf((silent) => this.view[operation](request, silent), reply);
-    if (answer === undefined && operation === 'retrieve') throw new NotFound();
-    return answer ?? {};
+    const result = await recordSentBy((silent) => this.view[operation](request, silent), reply);
+    if (result === undefined && operation === 'retrieve') throw new NotFound();
+    return result ?? {};
   }
 
   /** Looks up the record of the path like the view's operations. Throws NotFound. */
   async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined> {
-    const { overrides, answers } = this.definition;
+    const { overrides, outputs } = this.definition;
     if (overrides.findsRecord) return this.view.getObject(request);
     const records = this.#records.forKey(request);
     const { lookUps = new SharedLookUps() } = stateOf(request);
@@ -185,7 +185,7 @@ export class ShownRecords {
       throw new NotFound();
     }
     // Not locked: requests that create records below one parent need not wait for each other.
-    const populate = answers.populateFor(request);
+    const populate = outputs.populateFor(request);
     const found = await lookUps.find(records, `entity ${populate.join()}`, () => this.#records.find(request, false));
     const entity = orNotFound(found);
     await this.view.checkObjectPermissions(request, entity);
@@ -194,7 +194,7 @@ export class ShownRecords {
 }
 
 /** Throws NotFound instead of an error that refuses the user. */
-async function hidingRefusals<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+async function hidingRefusals<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();
   } catch (error) {

@@ -7,9 +7,9 @@ import { compare } from '../../query/language/compare.ts';
 import { type Condition, readsOnlyColumns } from '../../query/language/condition.ts';
 import type { Projection } from '../../query/language/projection.ts';
 import { QuerySet, slicedError } from '../../query/queryset.ts';
-import { type Answer, byAuthor } from '../request/answer.ts';
+import { type RecordOutput, markShapedByClient } from '../request/record-output.ts';
 import { stateOf } from '../request/request-state.ts';
-import type { Answers } from '../answers/answers.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from './nesting.ts';
 import type { RecordKey } from './record-key.ts';
@@ -31,7 +31,7 @@ interface VisibleDefinition {
   /** The features of the view, which may leave out records. */
   readonly features: { narrow<Each extends object>(request: FastifyRequest, records: QuerySet<Each>): QuerySet<Each> };
   readonly overrides: ViewOverrides;
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
 }
 
 /**
@@ -88,8 +88,8 @@ export class VisibleRecords<Entity extends object> {
    * Reads the record of the request's path. It is synchronous if the driver is. Throws NotFound if the request does not
    * see it.
    */
-  read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Awaitable<Found> {
-    const records = byAuthor(this.forList(request), answer);
+  read<Found>(request: FastifyRequest, output: RecordOutput, projection: Projection<Found>): Awaitable<Found> {
+    const records = markShapedByClient(this.forList(request), output);
     const { column, singleton } = this.#definition.key;
     const found =
       singleton === undefined
@@ -121,7 +121,7 @@ export class VisibleRecords<Entity extends object> {
     if (lock && !readsOnlyItsRow(request, this.#definition.meta, records)) {
       await this.#selectStored(request, condition).entities({ lock });
     }
-    return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
+    return records.entities({ populate: this.#definition.outputs.populateFor(request), lock });
   }
 
   /** Locks the record of the request's path, even if the request does not see it. */

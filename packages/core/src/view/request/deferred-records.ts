@@ -30,8 +30,8 @@ export function fillingDeferred(handler: Handler): Handler {
   return (request, reply) => {
     const unread: DeferredRecord[] = [];
     stateOf(request).unread = unread;
-    return whenReady(handler(request, reply), (answer) =>
-      unread.length === 0 ? answer : readAll(request, unread).then(() => answer),
+    return whenReady(handler(request, reply), (result) =>
+      unread.length === 0 ? result : readAll(request, unread).then(() => result),
     );
   };
 }

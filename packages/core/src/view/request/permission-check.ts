@@ -63,18 +63,18 @@ export async function admitsSender(route: GuardedRoute, sender: FastifyRequest, 
  * question reads an unknown part, and `refused` if it throws an error for the client. Throws other errors, which are
  * mistakes in the program.
  */
-export async function tryPermission<Answer>(
+export async function tryPermission<Result>(
   plan: Plan,
   sender: FastifyRequest,
-  ask: (request: FastifyRequest) => Awaitable<Answer>,
+  ask: (request: FastifyRequest) => Awaitable<Result>,
   known: Params = {},
-): Promise<{ readonly answer: Answer } | 'refused' | 'undecided'> {
+): Promise<{ readonly result: Result } | 'refused' | 'undecided'> {
   let isUndecided = false;
   const onInputRead = (): void => void (isUndecided = true);
   const params = paramsOf(plan, known, onInputRead);
   try {
-    const answer = await ask(simulateRequest(sender, { plan, method: plan.method, params, onInputRead }));
-    return isUndecided ? 'undecided' : { answer };
+    const result = await ask(simulateRequest(sender, { plan, method: plan.method, params, onInputRead }));
+    return isUndecided ? 'undecided' : { result };
   } catch (error) {
     if (isUndecided) return 'undecided';
     // If a value of the program does not fit its field, the error is a 500 everywhere.

@@ -35,7 +35,7 @@ export function simulateRequest(
     pk: { value: pk, writable: true },
     parameters: { value: undefined, writable: true },
     object: { value: undefined, writable: true },
-    answers: { value: undefined, writable: true },
+    outputs: { value: undefined, writable: true },
     inputShapes: { value: undefined, writable: true },
   }) as RequestState;
   const body = mayHaveBody(method) ? emptyBody(plan) : undefined;
@@ -76,8 +76,8 @@ export function repeatRequest(request: FastifyRequest): FastifyRequest {
     challenge: { value: null, writable: true },
     grant: unknown,
     object: unknown,
-    answers: unknown,
-    boundAnswers: unknown,
+    outputs: unknown,
+    boundOutputs: unknown,
     lookUps: unknown,
     refusal: unknown,
     unread: unknown,

@@ -3,20 +3,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../../http/current-user.ts';
 import { QueryParameters, splitterOf } from '../../http/parameters.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
-import type { Answer } from './answer.ts';
+import type { RecordOutput } from './record-output.ts';
 import { type InputShape, inputAnew, type ReadInput } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
 import type { Projection } from '../../query/language/projection.ts';
 import type { OutputOperation, InputOperation } from './operation.ts';
 
 /** A database error that values of a request caused. */
-export interface Refusal {
+export interface Rejection {
   /** The driver's error, for hooks that catch it. */
   readonly error: unknown;
   /**
    * Returns the error to send. It may query the database, so it is called after the request's transaction has ended.
    */
-  answer(): Promise<unknown>;
+  errorToSend(): Promise<unknown>;
 }
 
 /** A body whose references are entities, with the values that the path and the view set. */
@@ -54,11 +54,11 @@ export interface RequestState {
   /** The JSON pointer to the only body that is being written. Undefined if all are written at once. */
   writing: string | undefined;
   /** The last database error that the library's own statements caused. */
-  refusal: Refusal | undefined;
+  rejection: Rejection | undefined;
   /** The record of the request, once it was looked up, and the transaction that read it. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers that a view has chosen for the request; undefined before that. */
-  answers: Partial<Record<OutputOperation, Answer | undefined>> | undefined;
+  outputs: Partial<Record<OutputOperation, RecordOutput | undefined>> | undefined;
   /** The write shapes that a view has chosen for the request; undefined before that. */
   inputShapes: Partial<Record<InputOperation, InputShape>> | undefined;
   /** The look-ups that simulated requests share. Undefined unless the request asks about several operations. */
@@ -66,7 +66,7 @@ export interface RequestState {
   /** The reply of the request, from its handler on. */
   reply: FastifyReply | undefined;
   /** The answers whose records depend on the request, by the answers that they were made from. */
-  boundAnswers: Map<Answer, Answer> | undefined;
+  boundOutputs: Map<RecordOutput, RecordOutput> | undefined;
   /** The records to read after the handler has returned. Undefined for a handler without them. */
   unread: DeferredRecord[] | undefined;
 }
@@ -90,13 +90,13 @@ export function stateOf(request: FastifyRequest): RequestState {
     input: undefined,
     resolved: undefined,
     writing: undefined,
-    refusal: undefined,
+    rejection: undefined,
     object: undefined,
-    answers: undefined,
+    outputs: undefined,
     inputShapes: undefined,
     lookUps: undefined,
     reply: undefined,
-    boundAnswers: undefined,
+    boundOutputs: undefined,
     unread: undefined,
   });
 }

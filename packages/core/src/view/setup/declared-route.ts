@@ -11,7 +11,7 @@ export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELE
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** A hook that sees a response before it is serialized. */
-export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
+export type ResponseHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
 
 /** A header that a route accepts. */
 export interface HeaderParameter extends ParameterDeclaration {
@@ -33,7 +33,7 @@ export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response
   /** The operation whose permissions the route has, unless its options have `permissionClasses`. Undefined: those of actions. */
   readonly permissionsOf?: Operation | undefined;
   /** The operation whose records the route returns; undefined if it returns no records of the view. */
-  readonly answersAs?: OutputOperation | undefined;
+  readonly recordsAs?: OutputOperation | undefined;
   /** The first words of its summary in documents, `Summarize the`. Default: those of an operation, or the action's name. */
   readonly words?: string | undefined;
   /** True if the response is a page of the view's records, or all of them. */
@@ -41,7 +41,7 @@ export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response
   /** See `OperationPlan`. */
   readonly envelope?: string | undefined;
   readonly pageMembers?: Readonly<Record<string, string | null>> | undefined;
-  readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
+  readonly outputParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */
   readonly validateBody?: ((body: unknown) => unknown) | undefined;
   /** Checks and converts the query string; throws InvalidUsage. */
@@ -59,7 +59,7 @@ export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response
   /** Runs before the handler, and can refuse the request. */
   readonly beforeHandler?: preHandlerHookHandler | undefined;
   /** Runs before the response of the handler is serialized. */
-  readonly beforeSending?: AnswerHook | undefined;
+  readonly beforeSending?: ResponseHook | undefined;
   readonly transaction: boolean;
   /** True if the response is the bytes of a record's file, with its own tag and date. */
   readonly sendsFile?: true | undefined;

@@ -7,10 +7,10 @@ import type { Paginator } from '../../pagination/paginator.ts';
 import type { ParameterDeclaration } from '../../http/parameters.ts';
 import type { PermissionView } from '../../permissions/permission.ts';
 import type { QuerySet } from '../../query/queryset.ts';
-import type { Answers } from '../answers/answers.ts';
-import type { Envelope } from '../answers/envelope.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
+import type { Envelope } from '../output/envelope.ts';
 import type { FILE_LINKS, LinkedView } from '../files/file-links.ts';
-import type { AnswerOf } from '../request/answer.ts';
+import type { RecordOutputOf } from '../request/record-output.ts';
 import type { Operation, OutputOperation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Nesting } from '../records/nesting.ts';
@@ -145,7 +145,7 @@ export interface ViewSteps {
     request: FastifyRequest,
     reply: FastifyReply,
     makeBody: () => Promise<object>,
-    answer: AnswerOf<object>,
+    output: RecordOutputOf<object>,
   ): Promise<object>;
   /** The records that a request sees. */
   readonly records: VisibleRecords<object>;
@@ -203,7 +203,7 @@ export interface FeatureView {
   /** @internal */
   readonly overrides: ViewOverrides;
   /** @internal */
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   /** @internal */
   readonly envelope: Envelope;
   /** @internal */

@@ -40,9 +40,9 @@ export class ListFilters {
   ): Awaitable<QuerySet<Entity>> {
     let found = records;
     for (let index = first; index < this.#filters.length; index++) {
-      const answer = applyFilter(this.#filters[index]!, found, request);
-      if (isPromise(answer)) return answer.then((narrowed) => this.#applyFrom(index + 1, request, narrowed));
-      found = answer;
+      const result = applyFilter(this.#filters[index]!, found, request);
+      if (isPromise(result)) return result.then((narrowed) => this.#applyFrom(index + 1, request, narrowed));
+      found = result;
     }
     return found;
   }

@@ -38,7 +38,7 @@ import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import type { Problems } from '../write/problems.ts';
-import { ENVELOPE_RULE, type EnvelopeOption } from '../answers/envelope.ts';
+import { ENVELOPE_RULE, type EnvelopeOption } from '../output/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, declaredMembers, spelledAlike } from './class-members.ts';

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Operation, OutputOperation } from '../request/operation.ts';
-import type { EnvelopedBodies } from '../answers/envelope.ts';
+import type { EnvelopedBodies } from '../output/envelope.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { FormFields } from '../write/view-input.ts';
 
@@ -56,7 +56,7 @@ export interface SchemaParts {
    *
    * @param sent makes the schema of a response from the schema of its records
    */
-  answersWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas;
+  responsesWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas;
   /** Makes the reader of bodies that removes the envelope. A form is a list of fields and has no envelope. */
   reading(takes: EnvelopedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']>;
 }

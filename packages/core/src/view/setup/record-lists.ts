@@ -15,8 +15,8 @@ import type { QuerySet } from '../../query/queryset.ts';
 import type { IsShown } from '../../shapes/read/shown-paths.ts';
 import { ListFilters } from './list-filters.ts';
 import { LIST_RULES } from './list-options.ts';
-import type { Answers } from '../answers/answers.ts';
-import type { Envelope } from '../answers/envelope.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
+import type { Envelope } from '../output/envelope.ts';
 import { withKeyword } from '../../shapes/schema-object.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
@@ -31,8 +31,8 @@ interface ListDeclarations {
   readonly records: QuerySet<object>;
   readonly options: AnyModelOptions;
   readonly operations: readonly Operation[];
-  /** The view's answers. Clients may select their fields. */
-  readonly answers: Pick<Answers, 'parametersOf' | 'choicesFor'>;
+  /** The outputs of the view. Clients may select their fields. */
+  readonly outputs: Pick<RecordOutputs, 'parametersOf' | 'choicesFor'>;
   readonly context: ViewContext;
   readonly isShown: IsShown;
   readonly envelope: Envelope;
@@ -55,8 +55,8 @@ export class RecordLists implements ListDefinition {
   readonly #documented = new WeakMap<TSchema, TSchema>();
 
   constructor(declarations: ListDeclarations) {
-    const { name, records, options, operations, answers, context, isShown, envelope } = declarations;
-    const answerParameters = answers.parametersOf('list');
+    const { name, records, options, operations, outputs, context, isShown, envelope } = declarations;
+    const outputParameters = outputs.parametersOf('list');
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
     const filters = makeFilters(target, options, context.defaults.filters);
@@ -72,7 +72,7 @@ export class RecordLists implements ListDefinition {
     this.filters = new ListFilters(filters, this.paginator, this.records);
     this.takesQuery = options.queryMethod === true;
     if (this.takesQuery) requireOperation(`${name}: option "queryMethod"`, 'list', operations);
-    this.parameters = declaredParameters(name, answerParameters, filters, this.paginator);
+    this.parameters = declaredParameters(name, outputParameters, filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
     this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
   }
@@ -171,11 +171,11 @@ function makePaginator(
  */
 function declaredParameters(
   name: string,
-  ofAnswers: readonly ParameterDeclaration[],
+  ofOutputs: readonly ParameterDeclaration[],
   filters: readonly Filter[],
   paginator: Paginator | null,
 ): ParameterDeclaration[] {
-  const owners = new Map(ofAnswers.map((parameter) => [parameter.name, `the option "${parameter.name}"`]));
+  const owners = new Map(ofOutputs.map((parameter) => [parameter.name, `the option "${parameter.name}"`]));
   return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
     const who = source.constructor.name;
     const { parameters } = source;

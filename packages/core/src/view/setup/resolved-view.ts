@@ -12,8 +12,8 @@ import { QuerySet } from '../../query/queryset.ts';
 import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-shape.ts';
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import { type Action, actionsOf, type RecordRequest } from './action.ts';
-import { type OutputView, Answers } from '../answers/answers.ts';
-import { Envelope } from '../answers/envelope.ts';
+import { type OutputView, RecordOutputs } from '../output/record-outputs.ts';
+import { Envelope } from '../output/envelope.ts';
 import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { InputResolution, type InputView } from '../write/input-resolution.ts';
@@ -23,7 +23,7 @@ import { namedShapes } from '../request/named-shapes.ts';
 import { RecordKey } from '../records/record-key.ts';
 import type { FeaturedView, FeatureView } from './feature.ts';
 import { RecordLists } from './record-lists.ts';
-import { Selections } from '../answers/selections.ts';
+import { Selections } from '../output/selections.ts';
 import type { ReservedKeys } from '../records/reserved-keys.ts';
 import type { ShownRecords } from '../records/shown-records.ts';
 import {
@@ -65,7 +65,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   readonly reservedKeys: ReservedKeys;
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   readonly envelope: Envelope;
   readonly lists: RecordLists;
   /** The input of the view; undefined if the view is read-only. */
@@ -113,12 +113,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
-    const creationFault: InputPlace['creationFault'] = (shape, filled) => this.#creationFault(shape, filled);
-    const owned = fillsOf(this.permissions.all, meta);
-    const input =
-      options.write === undefined
-        ? undefined
-        : new ViewInput(options, { view, overrides, entity, meta, taken, owned, creationFault, context });
+    const input = options.write === undefined ? undefined : this.#makeInput(view, entity, options, taken, context);
     this.input = input;
     for (const { references } of input?.shapes ?? []) checkCreatedReferences(name, orm, references);
     this.resolution = new InputResolution(view, input, options, meta, context);
@@ -126,22 +121,44 @@ export class ResolvedView implements ViewDefinition, FeatureView {
 
     const shapes = this.#readShapes(entity, options.read);
     const selections = makeSelections(name, entity, options);
-    this.answers = new Answers({ view, shapes, orm, meta, key: this.key.column, operations, overrides, selections });
+    this.outputs = new RecordOutputs({
+      view,
+      shapes,
+      orm,
+      meta,
+      key: this.key.column,
+      operations,
+      overrides,
+      selections,
+    });
 
     const { envelope: ofRouter } = context.defaults;
     this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
 
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, taken));
 
-    const { envelope, answers } = this;
+    const { envelope, outputs } = this;
     const isShown = shownByAll(meta, shapes.values());
-    const declared = { name, options, operations, overrides, answers, isShown, envelope };
+    const declared = { name, options, operations, overrides, outputs, isShown, envelope };
     this.lists = new RecordLists({ records, context, ...declared });
     this.features = new ViewFeatures(this, context.features.resolve(this));
     this.actions = this.features.actions;
     checkActions(view, this.actions);
     this.writes = new WritePlan(this);
     this.schemas = new ViewSchemas(this);
+  }
+
+  #makeInput(
+    view: ResourceView,
+    entity: EntityName<object>,
+    options: AnyModelOptions,
+    taken: readonly string[],
+    context: ViewContext,
+  ): ViewInput {
+    const { meta, overrides } = this;
+    const creationFault: InputPlace['creationFault'] = (shape, filled) => this.#creationFault(shape, filled);
+    const owned = fillsOf(this.permissions.all, meta);
+    return new ViewInput(options, { view, overrides, entity, meta, taken, owned, creationFault, context });
   }
 
   #creationFault(...[input, filled]: Parameters<InputPlace['creationFault']>): string | undefined {

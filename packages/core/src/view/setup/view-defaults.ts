@@ -3,7 +3,7 @@ import type { ErrorFormat } from '../../errors/error-format.ts';
 import type { FilterClass } from '../../filters/filter.ts';
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import type { Envelope } from '../answers/envelope.ts';
+import type { Envelope } from '../output/envelope.ts';
 import type { Idempotency } from './idempotency.ts';
 
 /** The settings of the plugin and the router, for views that do not set their own. */

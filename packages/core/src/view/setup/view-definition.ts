@@ -10,8 +10,8 @@ import type { ViewFeatures } from './view-features.ts';
 import type { ViewPermissions } from './view-permissions.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Parent } from '../records/parent.ts';
-import type { Answers } from '../answers/answers.ts';
-import type { Envelope } from '../answers/envelope.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
+import type { Envelope } from '../output/envelope.ts';
 import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { KeyDefinition } from '../records/record-key.ts';
 import type { ReservedKeys } from '../records/reserved-keys.ts';
@@ -59,8 +59,8 @@ export interface ViewDefinition {
   readonly schemas: SchemaSource;
   /** The members that wrap bodies and responses; undefined if the view has no entity. */
   readonly envelope?: Envelope;
-  /** The view's answers to requests; undefined if the view has no entity. */
-  readonly answers?: Answers;
+  /** The read shapes of the view's responses; undefined if the view has no entity. */
+  readonly outputs?: RecordOutputs;
   /** The input of the view; undefined if the view is read-only or has no entity. */
   readonly input?: ViewInput | undefined;
   /** What the features of the view add to it; undefined if it has no entity. */

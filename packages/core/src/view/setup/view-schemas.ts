@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { getOrMake } from '../../support/get-or-make.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
-import type { Envelope, EnvelopedBodies } from '../answers/envelope.ts';
+import type { Envelope, EnvelopedBodies } from '../output/envelope.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import type { Answers } from '../answers/answers.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { InputResolution } from '../write/input-resolution.ts';
 import { placedError } from '../request/placed-error.ts';
@@ -25,7 +25,7 @@ import type { ViewInput } from '../write/view-input.ts';
 /** The parts of a view that its schemas depend on. */
 interface ViewParts {
   readonly key: RecordKey;
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   readonly envelope: Envelope;
   readonly lists: RecordLists;
   readonly input: ViewInput | undefined;
@@ -47,7 +47,7 @@ export class ViewSchemas implements SchemaSource, SchemaParts {
     const { status } = OPERATION[operation];
     if (!isOutputOperation(operation)) return { response: { [status]: null } };
     const schemas = {
-      ...this.answersWith(operation, (record) => this.#sent(operation, record)),
+      ...this.responsesWith(operation, (record) => this.#sent(operation, record)),
       schemaFor: (request: FastifyRequest) => this.#schemaFor(request, operation),
     };
     if (!isWrite(operation)) return schemas;
@@ -74,11 +74,11 @@ export class ViewSchemas implements SchemaSource, SchemaParts {
     return this.#sent('list', record);
   }
 
-  answersWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas {
-    const { answers } = this.#parts;
+  responsesWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas {
+    const { outputs } = this.#parts;
     const { status } = OPERATION[operation];
-    const possible = answers.choicesFor(operation);
-    const documented = unionOf(possible.map((answer) => answers.documentedSchema(answer)));
+    const possible = outputs.choicesFor(operation);
+    const documented = unionOf(possible.map((output) => outputs.documentedSchema(output)));
     return {
       response: { [status]: sent(possible[0]!.schema) },
       documented: documented === possible[0]!.schema ? undefined : { [status]: sent(documented) },
@@ -95,9 +95,9 @@ export class ViewSchemas implements SchemaSource, SchemaParts {
 
   /** Returns the schema of the response to a request; undefined if it is the route's schema. */
   #schemaFor(request: FastifyRequest, operation: OutputOperation): TSchema | undefined {
-    const { answers } = this.#parts;
-    const { schema } = answers.of(request, operation);
-    return schema === answers.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
+    const { outputs } = this.#parts;
+    const { schema } = outputs.of(request, operation);
+    return schema === outputs.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
   /**

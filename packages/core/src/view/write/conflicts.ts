@@ -41,11 +41,11 @@ export interface Written {
  * @param written lists the records that the body writes, the view's own first
  * @param isTheirs false if the statement may have written other records too. Then details need a query
  */
-export function noteRefusal(request: FastifyRequest, error: unknown, written: () => Written, isTheirs = true): void {
+export function noteRejection(request: FastifyRequest, error: unknown, written: () => Written, isTheirs = true): void {
   const violation = violationOf(error);
   if (violation === undefined) return;
   const all = written();
-  stateOf(request).refusal = { error, answer: () => answerToConflict(request, error, violation, all, isTheirs) };
+  stateOf(request).rejection = { error, errorToSend: () => errorOfConflict(request, error, violation, all, isTheirs) };
 }
 
 /**
@@ -53,7 +53,7 @@ export function noteRefusal(request: FastifyRequest, error: unknown, written: ()
  * which of several records is at fault, so this may query it. It may also report another table than the entity's, such
  * as a partition.
  */
-async function answerToConflict(
+async function errorOfConflict(
   request: FastifyRequest,
   error: unknown,
   violation: Violation,
@@ -77,9 +77,9 @@ async function answerToConflict(
   const distinct = new Map(details.map((detail) => [`${detail.in} ${detail.path}`, detail]));
   if (worded !== undefined) {
     const places = placesAtFault(records, atFault);
-    return wordedAnswer(violation, worded, { places, details: [...distinct.values()], cause: error });
+    return wordedError(violation, worded, { places, details: [...distinct.values()], cause: error });
   }
-  return answerTo(violation, [...distinct.values()], error, records.length === 0);
+  return conflictError(violation, [...distinct.values()], error, records.length === 0);
 }
 
 /** Lists the places of the view's own records that may be at fault: the only one, or those that the suspects belong to. */
@@ -90,7 +90,7 @@ function placesAtFault(records: readonly WrittenRecord[], atFault: readonly Susp
 }
 
 /** Makes the error with the application's own message. Without a path, it names the fields of the constraint. */
-function wordedAnswer(
+function wordedError(
   { kind }: Violation,
   { message, path }: ConstraintMessage,
   known: { readonly places: readonly string[]; readonly details: readonly ErrorDetail[]; readonly cause: unknown },
@@ -149,7 +149,12 @@ async function suspectsAtFault(
   return found;
 }
 
-function answerTo({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy: boolean): HttpError {
+function conflictError(
+  { kind }: Violation,
+  details: readonly ErrorDetail[],
+  cause: unknown,
+  isDestroy: boolean,
+): HttpError {
   if (kind === 'check') return new InvalidUsage('A value breaks a rule of the database', { cause });
   if (kind === 'value') return new InvalidUsage('A value does not fit its field', { cause });
   if (kind === 'policy') return new Forbidden(undefined, { cause });

@@ -21,7 +21,7 @@ import { KeptFiles } from '../files/kept-files.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
-import { lookUpBy } from '../records/refused-values.ts';
+import { lookUpSent } from '../records/database-rejections.ts';
 import type { ShownRecords } from '../records/shown-records.ts';
 import type { ViewInput } from './view-input.ts';
 
@@ -150,7 +150,7 @@ export class InputResolution {
       await em.populate(changed, [...new Set(relations)] as never[], { filters });
     }
     const find: FindReferred = (reference, condition, mentions) =>
-      lookUpBy(
+      lookUpSent(
         request,
         { meta: reference.target, column: fieldPath(reference.target, reference.key, '.') },
         mentions,

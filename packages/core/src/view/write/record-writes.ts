@@ -19,9 +19,9 @@ import {
 } from '../../shapes/write/assign-input.ts';
 import type { BoundField } from '../../shapes/write/bound-input.ts';
 import { keyOfEntity, keyText } from '../../fields/primary-key.ts';
-import { type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
+import { type RecordOutputOf, markShapedByClient, recordOf } from '../request/record-output.ts';
 import { makeRoom } from './exchanged-values.ts';
-import { noteRefusal, type Written } from './conflicts.ts';
+import { noteRejection, type Written } from './conflicts.ts';
 import { OPERATION, type InputOperation, type WriteOperation } from '../request/operation.ts';
 import type { ReadBody } from '../request/read-input.ts';
 import { inputOf, stateOf } from '../request/request-state.ts';
@@ -80,7 +80,7 @@ export class RecordWrites<Entity extends object> {
       return await inTransaction(request, work);
     } catch (error) {
       const isNew = request.method === 'POST';
-      if (isCommitError(error)) noteRefusal(request, error, () => this.#written(request, isNew), false);
+      if (isCommitError(error)) noteRejection(request, error, () => this.#written(request, isNew), false);
       throw error;
     }
   }
@@ -130,10 +130,10 @@ export class RecordWrites<Entity extends object> {
   /** Reads records as stored in the database, by one statement, in the order of their entities. */
   async readAllStored<Output extends object>(
     request: FastifyRequest,
-    answer: AnswerOf<Output>,
+    output: RecordOutputOf<Output>,
     entities: readonly Entity[],
   ): Promise<Output[]> {
-    return this.#readEach(request, answer, entities, (entity) => this.#readHidden(request, answer, entity));
+    return this.#readEach(request, output, entities, (entity) => this.#readHidden(request, output, entity));
   }
 
   /**
@@ -161,16 +161,16 @@ export class RecordWrites<Entity extends object> {
     found: readonly Entity[],
     write: () => Promise<readonly Entity[]>,
   ): Promise<readonly Entity[]> {
-    const { meta, answers, features } = this.#definition;
+    const { meta, outputs, features } = this.#definition;
     const listeners = features.listeners[operation];
     if (listeners.length === 0) {
       const entities = await write();
       await this.flush(request);
       return entities;
     }
-    const answer = answers.defaultFor('retrieve');
+    const output = outputs.defaultFor('retrieve');
     const show = (entities: readonly Entity[]): Promise<object[]> =>
-      this.#readEach(request, answer, entities, (entity) => recordOf(request, answer, entity));
+      this.#readEach(request, output, entities, (entity) => recordOf(request, output, entity));
     const work = request.em.getUnitOfWork();
     const before = found.map((entity) => ({
       key: this.#keyOf(entity),
@@ -199,14 +199,14 @@ export class RecordWrites<Entity extends object> {
    */
   async #readEach<Shown extends object>(
     request: FastifyRequest,
-    answer: AnswerOf<Shown>,
+    output: RecordOutputOf<Shown>,
     entities: readonly Entity[],
     otherwise: (entity: Entity) => Promise<Shown>,
   ): Promise<Shown[]> {
     const { pk } = this.#definition;
     const keys = entities.map((entity) => this.#keyOf(entity));
-    const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'in', keys)), answer);
-    const rows = await stored.rows(withKey(answer.records, pk));
+    const stored = markShapedByClient(this.#records.afterWrite(request, compare(pk, 'in', keys)), output);
+    const rows = await stored.rows(withKey(output.records, pk));
     const byKey = new Map(rows.map(({ key, record }) => [keyText(key), record]));
     const records: Shown[] = [];
     for (const [index, entity] of entities.entries()) {
@@ -221,15 +221,18 @@ export class RecordWrites<Entity extends object> {
    */
   async readStored<Output extends object>(
     request: FastifyRequest,
-    answer: AnswerOf<Output>,
+    output: RecordOutputOf<Output>,
     entity: Entity,
   ): Promise<Keyed<Output>> {
     const { pk, key } = this.#definition;
-    const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'exact', this.#keyOf(entity))), answer);
-    const record = await stored.first(answer.keyed);
+    const stored = markShapedByClient(
+      this.#records.afterWrite(request, compare(pk, 'exact', this.#keyOf(entity))),
+      output,
+    );
+    const record = await stored.first(output.keyed);
     if (record !== undefined) return record;
     const named: unknown = entity[key.column.property.name as keyof Entity];
-    return { key: named, record: await this.#readHidden(request, answer, entity) };
+    return { key: named, record: await this.#readHidden(request, output, entity) };
   }
 
   /**
@@ -238,11 +241,11 @@ export class RecordWrites<Entity extends object> {
    */
   #readHidden<Output extends object>(
     request: FastifyRequest,
-    answer: AnswerOf<Output>,
+    output: RecordOutputOf<Output>,
     entity: Entity,
   ): Promise<Output> {
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
-    return recordOf(request, answer, entity);
+    return recordOf(request, output, entity);
   }
 
   /**
@@ -278,7 +281,7 @@ export class RecordWrites<Entity extends object> {
     try {
       return await work();
     } catch (error) {
-      noteRefusal(request, error, () => this.#written(request, isNew));
+      noteRejection(request, error, () => this.#written(request, isNew));
       throw error;
     }
   }

@@ -66,7 +66,7 @@ export class RequestPart {
    * Runs a function that sends the part to the application. The function must first call `claim` with the raw request,
    * and must wait for the response.
    */
-  send<Answer>(hand: (claim: (raw: IncomingMessage) => void) => Promise<Answer>): Promise<Answer> {
+  send<Result>(hand: (claim: (raw: IncomingMessage) => void) => Promise<Result>): Promise<Result> {
     const claim = (raw: IncomingMessage): void => {
       (raw as Carrier)[PART] = this;
     };

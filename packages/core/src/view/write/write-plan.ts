@@ -101,14 +101,14 @@ export class WritePlan implements WriteState {
 
   /** The reasons that apply to a request without choices that passes every permission. */
   #reasonsNow(operation: WriteOperation): readonly WriteReason[] {
-    const { orm, answers } = this.#view;
+    const { orm, outputs } = this.#view;
     const usual: Write = {
       em: orm.em,
       grant: undefined,
       condition: operation === 'create' ? undefined : always,
       filters: undefined,
       data: {},
-      answer: operation === 'destroy' ? undefined : answers.defaultFor(operation),
+      output: operation === 'destroy' ? undefined : outputs.defaultFor(operation),
     };
     return this.#reasons[operation].filter(
       ({ kind, applies }) => kind !== 'declared' && kind !== 'perRequest' && applies(usual),

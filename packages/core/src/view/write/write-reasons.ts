@@ -15,10 +15,10 @@ import { hasCustomCode } from '../../mikro/entity-code.ts';
 import type { PermissionGrant } from '../../permissions/evaluate.ts';
 import { CHECKS_RECORDS, HIDES_RECORDS, type Permission } from '../../permissions/permission.ts';
 import { backendOf } from '../../query/backend-of.ts';
-import type { Answer } from '../request/answer.ts';
-import type { Answers } from '../answers/answers.ts';
+import type { RecordOutput } from '../request/record-output.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
-import { isPlainColumn } from '../answers/plain-column.ts';
+import { isPlainColumn } from '../output/plain-column.ts';
 import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from '../request/operation.ts';
 import type { ListenersByOperation } from './write-listener.ts';
@@ -35,8 +35,8 @@ export interface Write {
   readonly filters: FilterOptions | undefined;
   /** The fields to write, with their values. */
   readonly data: object;
-  /** The answer after the write; undefined if there is none. */
-  readonly answer: Answer | undefined;
+  /** The record to return after the write; undefined if there is none. */
+  readonly output: RecordOutput | undefined;
 }
 
 /** A reason why a write is not one statement. */
@@ -65,7 +65,7 @@ export interface WritingView {
   readonly permissions: { of(operation: WriteOperation): readonly Permission[] };
   readonly nesting: { readonly relation: string } | undefined;
   readonly input: ViewInput | undefined;
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   readonly features: {
     readonly recorder: { readonly option: string } | undefined;
     readonly listeners: ListenersByOperation;
@@ -103,12 +103,12 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   add('always', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
   if (operation === 'create') add('always', everyWrite, ...ofAbsentEmbeddables(meta));
   if (operation !== 'destroy') {
-    const answers = view.answers.choicesFor(operation);
-    add('always', showsMore, ...ofAnswer(meta, answers[0]!));
-    if (view.answers.canExpand) add('declared', showsMore, 'a request may "expand" the answer');
-    const others = answers.filter(({ isPlain }) => !isPlain).map((answer) => answer.name);
+    const outputs = view.outputs.choicesFor(operation);
+    add('always', showsMore, ...ofOutput(meta, outputs[0]!));
+    if (view.outputs.canExpand) add('declared', showsMore, 'a request may "expand" the response');
+    const others = outputs.filter(({ isPlain }) => !isPlain).map((output) => output.name);
     const shown = `shows other than plain columns of ${className}`;
-    add('declared', showsMore, ...others.map((each) => `the answer "${each}" ${shown}`));
+    add('declared', showsMore, ...others.map((each) => `the read shape "${each}" ${shown}`));
   }
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
   add('always', ({ em }) => !isUnfiltered(em, meta), filtered);
@@ -142,8 +142,8 @@ function withoutConditions(): boolean {
   return false;
 }
 
-function showsMore({ answer }: Write): boolean {
-  return answer?.isPlain === false;
+function showsMore({ output }: Write): boolean {
+  return output?.isPlain === false;
 }
 
 /** If a statement waits for a row lock, the database does not check conditions on other rows again. */
@@ -229,10 +229,13 @@ function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView)
   );
 }
 
-function ofAnswer({ className }: EntityMetadata, { projection: { paths, related = [] } }: Answer): readonly string[] {
+function ofOutput(
+  { className }: EntityMetadata,
+  { projection: { paths, related = [] } }: RecordOutput,
+): readonly string[] {
   return [
     ...related.map(
-      ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
+      ({ relation }) => `the response shows the records of "${relation.name}", which a further statement reads`,
     ),
     ...notPlain(paths).map((name) => `"${name}" is not a plain column of ${className}`),
   ];

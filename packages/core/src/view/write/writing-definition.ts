@@ -1,8 +1,8 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { Answers } from '../answers/answers.ts';
-import type { Envelope } from '../answers/envelope.ts';
+import type { RecordOutputs } from '../output/record-outputs.ts';
+import type { Envelope } from '../output/envelope.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { ConstraintMessages } from './constraint-messages.ts';
 import type { InputResolution } from './input-resolution.ts';
@@ -24,7 +24,7 @@ export interface WritingDefinition {
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
   readonly overrides: ViewOverrides;
-  readonly answers: Answers;
+  readonly outputs: RecordOutputs;
   readonly envelope: Envelope;
   /** Undefined if the view is read-only. */
   readonly input: ViewInput | undefined;

@@ -141,7 +141,7 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
       write: writeShape(Part, ['name']),
       operations: ['update'],
     }) {},
-    /^Shown\.update \(the answer shows the records of "kinds"/,
+    /^Shown\.update \(the response shows the records of "kinds"/,
   ],
   [
     'an answer that clients expand',
@@ -150,7 +150,7 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
       write: writeShape(Part, ['name']),
       expand: { kinds: many('kinds.name') },
     }) {},
-    /^Expanded\.create \(a request may "expand" the answer\)/,
+    /^Expanded\.create \(a request may "expand" the response\)/,
   ],
   [
     'ETags',

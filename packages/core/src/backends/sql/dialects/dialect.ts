@@ -57,7 +57,7 @@ export interface Forecast {
   /** Returns the statement that estimates another statement. It binds the same values. */
   ask(sql: string): string;
   /** Reads the single value of its single row. */
-  read(answer: unknown): Expectation;
+  read(result: unknown): Expectation;
 }
 
 /** The SQL of one kind of database. */

@@ -203,8 +203,8 @@ interface Plan {
  */
 const PLANNER: Forecast = {
   ask: (sql) => `explain (format json) ${sql}`,
-  read(answer) {
-    const [{ Plan: plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ Plan: Plan }];
+  read(result) {
+    const [{ Plan: plan }] = (typeof result === 'string' ? JSON.parse(result) : result) as [{ Plan: Plan }];
     return { rows: plan['Plan Rows'], cost: plan['Total Cost'] };
   },
 };

@@ -26,7 +26,7 @@ const CHANGES = [
  *
  * @throws the error that the handler sends or returns, as if it were thrown
  */
-export async function answerOf(
+export async function recordSentBy(
   handle: (reply: FastifyReply) => Promise<unknown>,
   reply: FastifyReply,
 ): Promise<Record<string, unknown> | undefined> {
@@ -49,7 +49,7 @@ export async function answerOf(
     ...Object.fromEntries(CHANGES.filter((name) => name in reply).map((name) => [name, { value: ignore }])),
   }) as FastifyReply;
   const returned = await handle(silent);
-  const answer = returned === undefined || returned === silent ? content : returned;
-  if (answer instanceof Error) throw answer;
-  return isRecord(answer) && [200, 201].includes(silent.statusCode) ? answer : undefined;
+  const result = returned === undefined || returned === silent ? content : returned;
+  if (result instanceof Error) throw result;
+  return isRecord(result) && [200, 201].includes(silent.statusCode) ? result : undefined;
 }

@@ -10,7 +10,7 @@ import { LruMap } from '../../support/lru-map.ts';
 import type { ParameterDeclaration, QueryParameters } from '../../http/parameters.ts';
 import { checkProjection } from '../../query/queryset.ts';
 import type { ReadShape } from '../../shapes/read/read-shape.ts';
-import type { Answer } from '../request/answer.ts';
+import type { RecordOutput } from '../request/record-output.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import { isPlainColumn } from './plain-column.ts';
 import { ShapeChoice } from '../request/named-shapes.ts';
@@ -27,7 +27,7 @@ export interface OutputView {
 }
 
 /** The declarations of a view that decide its responses. */
-interface AnswerDeclarations {
+interface OutputDeclarations {
   readonly view: OutputView;
   readonly shapes: ReadonlyMap<string, ReadShape<object, object>>;
   readonly orm: MikroORM;
@@ -45,26 +45,26 @@ interface AnswerDeclarations {
 const MAX_SELECTIONS = 100;
 
 /**
- * Decides how each request is answered: with records in the shape of its operation, or in a shape that `readShapeFor`
- * chooses. Every record that a view sends is read and serialized by one of these answers.
+ * Decides what each request gets: records in the shape of its operation, or in a shape that `readShapeFor`
+ * chooses. Every record that a view sends is read and serialized by one of these outputs.
  */
-export class Answers {
-  readonly #declarations: AnswerDeclarations;
-  readonly #choice: ShapeChoice<OutputOperation, ReadShape<object, object>, Answer>;
-  /** True if all requests have the same answer. */
+export class RecordOutputs {
+  readonly #declarations: OutputDeclarations;
+  readonly #choice: ShapeChoice<OutputOperation, ReadShape<object, object>, RecordOutput>;
+  /** True if all requests have the same output. */
   readonly isOne: boolean;
   /**
-   * The operation whose answer determines a record's tag: `retrieve` if the view offers it or has only one answer, else
-   * `update`. Undefined if no operation shows that answer, because a client could then guess hidden fields from the
+   * The operation whose output determines a record's tag: `retrieve` if the view offers it or has only one output, else
+   * `update`. Undefined if no operation shows that output, because a client could then guess hidden fields from the
    * tag.
    */
   readonly taggedBy: 'retrieve' | 'update' | undefined;
-  /** The selected answers, by the text of the selection. */
-  readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
-  /** The answer of the running override of `represent`. */
-  #representing: Answer | undefined;
+  /** The selected outputs, by the text of the selection. */
+  readonly #selected = new WeakMap<RecordOutput, LruMap<string, RecordOutput>>();
+  /** The output of the running override of `represent`. */
+  #representing: RecordOutput | undefined;
 
-  constructor(declarations: AnswerDeclarations) {
+  constructor(declarations: OutputDeclarations) {
     const { view, shapes, overrides, selections } = declarations;
     this.#declarations = declarations;
     const choose = overrides.choosesReadShape ? view.readShapeFor.bind(view) : undefined;
@@ -82,19 +82,19 @@ export class Answers {
     this.isOne = all.length === 1 && selections === undefined && !dependsOnRequest;
   }
 
-  /** The default answer of an operation. */
-  defaultFor(operation: OutputOperation): Answer {
+  /** The default output of an operation. */
+  defaultFor(operation: OutputOperation): RecordOutput {
     return this.#choice.usual[operation];
   }
 
-  /** The to-one relations that must be loaded to make the record of a request's answer. */
+  /** The to-one relations that must be loaded to make the record of a request's output. */
   populateFor(request: FastifyRequest): readonly string[] {
-    const answers = Object.values(this.isOne ? this.#choice.usual : { ...this.#choice.usual, ...answersOf(request) });
-    return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
+    const outputs = Object.values(this.isOne ? this.#choice.usual : { ...this.#choice.usual, ...outputsOf(request) });
+    return [...new Set(outputs.flatMap((output) => output?.projection.populate ?? []))];
   }
 
-  /** Lists the answers that requests for an operation may get, its default first. */
-  choicesFor(operation: OutputOperation): readonly Answer[] {
+  /** Lists the outputs that requests for an operation may get, its default first. */
+  choicesFor(operation: OutputOperation): readonly RecordOutput[] {
     return this.#choice.choicesFor(operation);
   }
 
@@ -103,40 +103,40 @@ export class Answers {
     return this.#declarations.selections?.canExpand === true;
   }
 
-  /** The query parameters that select fields of an operation's answer. */
+  /** The query parameters that select fields of an operation's output. */
   parametersOf(operation: OutputOperation): readonly ParameterDeclaration[] {
     return this.#declarations.selections?.parametersFor(this.choicesFor(operation).map(({ shape }) => shape)) ?? [];
   }
 
-  /** The schema of every record that an answer may send, for documents. */
-  documentedSchema({ shape }: Answer): TObject {
+  /** The schema of every record that an output may send, for documents. */
+  documentedSchema({ shape }: RecordOutput): TObject {
     return this.#declarations.selections?.documented(shape) ?? shape.schema;
   }
 
-  /** Returns the answer for an operation of a request. */
-  of(request: FastifyRequest, operation: OutputOperation): Answer {
+  /** Returns the output for an operation of a request. */
+  of(request: FastifyRequest, operation: OutputOperation): RecordOutput {
     return this.isOne ? this.#choice.usual[operation] : bound(this.#decide(request, operation), request);
   }
 
-  #decide(request: FastifyRequest, operation: OutputOperation): Answer {
-    const answers = answersOf(request);
-    return (answers[operation] ??= this.#choice.choose(request, operation));
+  #decide(request: FastifyRequest, operation: OutputOperation): RecordOutput {
+    const outputs = outputsOf(request);
+    return (outputs[operation] ??= this.#choice.choose(request, operation));
   }
 
-  /** Returns the answer for the request's own operation; for an action, the answer of `retrieve`. */
-  current(request: FastifyRequest): Answer {
+  /** Returns the output for the request's own operation; for an action, the output of `retrieve`. */
+  current(request: FastifyRequest): RecordOutput {
     return this.of(request, operationOf(request));
   }
 
   /**
-   * Makes a record from an entity. It uses the answer that is being made, else the request's answer, else the default
+   * Makes a record from an entity. It uses the output that is being made, else the request's output, else the default
    * of `retrieve`. With a request, related records that are not loaded are read after the handler has returned.
    */
   readEntity(entity: object, request: FastifyRequest | undefined, operation?: OutputOperation): object {
-    const answer =
+    const output =
       this.#representing ??
       (request === undefined ? this.#choice.usual.retrieve : this.of(request, operation ?? operationOf(request)));
-    const { projection, schema } = answer;
+    const { projection, schema } = output;
     const unread = this.#representing === undefined && request ? stateOf(request).unread : undefined;
     if (unread === undefined || hasAllRelated(projection, entity)) return projection.readEntity(entity);
     const who = `${this.#declarations.view.name}: represent()`;
@@ -146,23 +146,23 @@ export class Answers {
   }
 
   /**
-   * Chooses the answer for the fields that a request selects.
+   * Chooses the output for the fields that a request selects.
    *
-   * @throws InvalidUsage for a field that the answer does not have
+   * @throws InvalidUsage for a field that the output does not have
    */
   select(request: FastifyRequest, operation: OutputOperation): void {
     const complete = this.#decide(request, operation);
-    answersOf(request)[operation] = this.#selectedOf(complete, parametersOf(request));
+    outputsOf(request)[operation] = this.#selectedOf(complete, parametersOf(request));
   }
 
-  /** Returns the full answer that determines tags; undefined if there is none. */
-  tagged(request: FastifyRequest): Answer | undefined {
+  /** Returns the full output that determines tags; undefined if there is none. */
+  tagged(request: FastifyRequest): RecordOutput | undefined {
     const { taggedBy } = this;
     if (taggedBy === undefined) return undefined;
     return this.isOne ? this.#choice.usual[taggedBy] : bound(unselected(this.#decide(request, taggedBy)), request);
   }
 
-  /** Reports whether an operation answers a request with the record that determines the tag. */
+  /** Reports whether an operation returns the record that determines the tag. */
   isUnselected(request: FastifyRequest, operation: OutputOperation): boolean {
     const { taggedBy } = this;
     if (taggedBy === undefined) return false;
@@ -171,17 +171,17 @@ export class Answers {
     return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, taggedBy));
   }
 
-  #selectedOf(complete: Answer, parameters: QueryParameters): Answer {
+  #selectedOf(complete: RecordOutput, parameters: QueryParameters): RecordOutput {
     const { selections } = this.#declarations;
     const selection = selections?.read(parameters, complete.shape);
     if (selections === undefined || selection === undefined) return complete;
-    const selected = getOrMake(this.#selected, complete, () => new LruMap<string, Answer>(MAX_SELECTIONS));
+    const selected = getOrMake(this.#selected, complete, () => new LruMap<string, RecordOutput>(MAX_SELECTIONS));
     return getOrMake(selected, selection.text, () =>
       this.#make(complete.name, selections.select(complete.shape, selection), complete),
     );
   }
 
-  #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {
+  #make(name: string, shape: ReadShape<object, object>, selectedFrom?: RecordOutput): RecordOutput {
     const { view, orm, meta, key, overrides } = this.#declarations;
     const { schema } = shape;
     const read = shape.bind(meta, orm.em.getPlatform());
@@ -189,22 +189,22 @@ export class Answers {
     const isPlain = read.related === undefined && read.paths.every(isPlainColumn);
     const isRepresented = overrides.represents;
     const takesRequest = read.forRequest !== undefined || (isRepresented && view.represent.length > 1);
-    const answerFor = (request: FastifyRequest | undefined): Answer => {
+    const outputFor = (request: FastifyRequest | undefined): RecordOutput => {
       const projection = (request && read.forRequest?.(request)) ?? read;
-      const represent = (entity: object): object => this.#represent(view, entity, request, answer);
+      const represent = (entity: object): object => this.#represent(view, entity, request, output);
       const records = isRepresented ? ofEntities(projection, represent) : projection;
       const keyed = withKey(records, key);
-      const forRequest = takesRequest ? answerFor : undefined;
-      const answer = { name, shape, schema, selectedFrom, projection, records, keyed, isPlain, forRequest };
-      return answer;
+      const forRequest = takesRequest ? outputFor : undefined;
+      const output = { name, shape, schema, selectedFrom, projection, records, keyed, isPlain, forRequest };
+      return output;
     };
-    return answerFor(undefined);
+    return outputFor(undefined);
   }
 
-  /** Calls an override of `represent`, which is synchronous. Its calls of the inherited method use the same answer. */
-  #represent(view: OutputView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
+  /** Calls an override of `represent`, which is synchronous. Its calls of the inherited method use the same output. */
+  #represent(view: OutputView, entity: object, request: FastifyRequest | undefined, output: RecordOutput): object {
     const outer = this.#representing;
-    this.#representing = answer;
+    this.#representing = output;
     try {
       return requireSync(view.represent(entity, request), () => `${view.name}: represent()`);
     } finally {
@@ -213,25 +213,25 @@ export class Answers {
   }
 }
 
-/** Returns the answer for a request. It is the same object each time, because loaded children are kept for it. */
-function bound(answer: Answer, request: FastifyRequest): Answer {
-  if (answer.forRequest === undefined) return answer;
-  const known = (stateOf(request).boundAnswers ??= new Map<Answer, Answer>());
-  const made = known.get(answer) ?? answer.forRequest(request);
-  known.set(answer, made);
+/** Returns the output for a request. It is the same object each time, because loaded children are kept for it. */
+function bound(output: RecordOutput, request: FastifyRequest): RecordOutput {
+  if (output.forRequest === undefined) return output;
+  const known = (stateOf(request).boundOutputs ??= new Map<RecordOutput, RecordOutput>());
+  const made = known.get(output) ?? output.forRequest(request);
+  known.set(output, made);
   return made;
 }
 
-function unselected(answer: Answer): Answer {
-  return answer.selectedFrom ?? answer;
+function unselected(output: RecordOutput): RecordOutput {
+  return output.selectedFrom ?? output;
 }
 
-/** The answers that a view has chosen for a request. */
-function answersOf(request: FastifyRequest): NonNullable<RequestState['answers']> {
-  return (stateOf(request).answers ??= {});
+/** The outputs that a view has chosen for a request. */
+function outputsOf(request: FastifyRequest): NonNullable<RequestState['outputs']> {
+  return (stateOf(request).outputs ??= {});
 }
 
-/** The operation of a request. Actions answer like `retrieve`. */
+/** The operation of a request. Actions return records like `retrieve`. */
 function operationOf(request: FastifyRequest): OutputOperation {
   const action = request.routeOptions.config.viewset?.action ?? '';
   return isOutputOperation(action) ? action : 'retrieve';

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors/errors.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { isRecord } from '../support/json.ts';
 import type { SentAnswer } from '../view/setup/idempotency.ts';
-import type { AnswerHook, OperationHandler } from '../view/setup/declared-route.ts';
+import type { ResponseHook, OperationHandler } from '../view/setup/declared-route.ts';
 import type { PlannedRoute } from './plan-view.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -27,21 +27,21 @@ export function rememberBody({ plan, idempotency }: PlannedRoute): preValidation
  *
  * @param beforeSerialization the library's hooks that then see a response, before the action's hooks
  */
-export function answerByKey(
+export function respondByKey(
   { plan, idempotency, hooks }: PlannedRoute,
   handler: OperationHandler,
-  beforeSerialization: readonly AnswerHook[],
+  beforeSerialization: readonly ResponseHook[],
 ): OperationHandler {
   if (idempotency === undefined || plan.idempotency === undefined) return handler;
   const isRequired = plan.idempotency === 'required';
-  const all = [...beforeSerialization, ...[hooks.preSerialization ?? []].flat()] as AnswerHook[];
+  const all = [...beforeSerialization, ...[hooks.preSerialization ?? []].flat()] as ResponseHook[];
   return async (request, reply) => {
     const key = idempotency.keyOf(request, isRequired);
     if (key === undefined) return handler(request, reply);
     const content = await contentOf(request);
     // Not in `run`: it runs again after a lost race, and the reply then has the headers of the first run.
     const before = { ...reply.getHeaders() };
-    const run = (): Promise<SentAnswer> => serializedAnswer(handler, all, request, reply, before);
+    const run = (): Promise<SentAnswer> => serializedResponse(handler, all, request, reply, before);
     const { status, headers, body } = await idempotency.answer({ request, key, content }, run);
     return reply.code(status).headers(headers).send(body);
   };
@@ -64,9 +64,9 @@ async function contentOf(request: FastifyRequest): Promise<string> {
  *
  * @param before the headers that the reply had before the handler, which do not belong to the response
  */
-async function serializedAnswer(
+async function serializedResponse(
   handler: OperationHandler,
-  hooks: readonly AnswerHook[],
+  hooks: readonly ResponseHook[],
   request: FastifyRequest,
   reply: FastifyReply,
   before: Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ function heldReply(reply: FastifyReply, request: FastifyRequest): { reply: Fasti
 
 async function bodyOf(
   payload: unknown,
-  hooks: readonly AnswerHook[],
+  hooks: readonly ResponseHook[],
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<SentAnswer['body']> {
@@ -128,7 +128,7 @@ async function bodyOf(
   return reply.serialize(changed) as SentAnswer['body'];
 }
 
-function hooked(hook: AnswerHook, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+function hooked(hook: ResponseHook, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error | null, value?: unknown): void => (error ? reject(error) : resolve(value));
     const pending: unknown = hook.call(request.server, request, reply, payload, done);

@@ -18,7 +18,7 @@ export interface LeastRate {
 }
 
 /** Measures how fast a client reads an answer, with or without TLS, over HTTP/1.1 or HTTP/2. */
-export class AnswerProgress {
+export class ResponseProgress {
   readonly #raw: ServerResponse | Http2ServerResponse;
   #since: number;
   #taken: number;

@@ -1,6 +1,6 @@
 import fastify, { type FastifyReply } from 'fastify';
 import t from 'tap';
-import { answerOf } from '../../../src/view/answers/answer-of.ts';
+import { recordSentBy } from '../../../src/view/output/sent-record.ts';
 
 /** The methods of Fastify's replies that change nothing of an answer. */
 const READING = new Set([
@@ -19,7 +19,7 @@ t.test('reply methods called while an ETag is computed do not change the respons
   const app = fastify();
   t.teardown(() => app.close());
   app.get('/', async (_request, reply) => {
-    const shared = await answerOf(async (silent) => {
+    const shared = await recordSentBy(async (silent) => {
       const methods = methodsOf(reply);
       return { names: methods.filter((name) => Reflect.get(silent, name) === Reflect.get(reply, name)) };
     }, reply);

@@ -27,24 +27,24 @@ interface Valued {
  * Looks up records by values of a request. If the database rejects a value as malformed for the column (`inet`,
  * `ltree`), the client gets an error about the rejected values.
  *
- * @param answer makes the error
+ * @param errorFor makes the error
  */
-export async function lookUpBy<Named extends Valued, Found>(
+export async function lookUpSent<Named extends Valued, Found>(
   request: FastifyRequest,
   column: NamingColumn,
   named: readonly Named[],
-  answer: (refused: readonly Named[]) => HttpError,
+  errorFor: (refused: readonly Named[]) => HttpError,
   lookUp: () => Promise<Found>,
 ): Promise<Found> {
   try {
     return await lookUp();
   } catch (error) {
-    if (isRefusal(error)) {
-      stateOf(request).refusal = {
+    if (isRejection(error)) {
+      stateOf(request).rejection = {
         error,
-        answer: async () => {
-          const refused = await refusedAmong(request.em, column, named);
-          return refused.length === 0 ? error : answer(refused);
+        errorToSend: async () => {
+          const refused = await rejectedAmong(request.em, column, named);
+          return refused.length === 0 ? error : errorFor(refused);
         },
       };
     }
@@ -53,17 +53,17 @@ export async function lookUpBy<Named extends Valued, Found>(
 }
 
 /** Reports whether an error means that the database rejected one of the keys as malformed for its column. */
-export async function refusesKey(
+export async function rejectsKey(
   request: FastifyRequest,
   error: unknown,
   keysOf: () => readonly PathKey[],
 ): Promise<boolean> {
-  if (!isRefusal(error)) return false;
-  for (const key of keysOf()) if (await refuses(request.em, key, [key])) return true;
+  if (!isRejection(error)) return false;
+  for (const key of keysOf()) if (await rejects(request.em, key, [key])) return true;
   return false;
 }
 
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   return violationOf(error)?.kind === 'value';
 }
 
@@ -71,24 +71,24 @@ function isRefusal(error: unknown): boolean {
  * Finds the values that the database rejects, up to `MAX_PROBLEMS`. Its error does not name them, so this bisects the
  * list.
  */
-async function refusedAmong<Named extends Valued>(
+async function rejectedAmong<Named extends Valued>(
   em: EntityManager,
   column: NamingColumn,
   named: readonly Named[],
   most = MAX_PROBLEMS,
 ): Promise<readonly Named[]> {
-  if (most <= 0 || !(await refuses(em, column, named))) return [];
+  if (most <= 0 || !(await rejects(em, column, named))) return [];
   if (named.length === 1) return named;
   const half = named.length >> 1;
-  const first = await refusedAmong(em, column, named.slice(0, half), most);
-  return [...first, ...(await refusedAmong(em, column, named.slice(half), most - first.length))];
+  const first = await rejectedAmong(em, column, named.slice(0, half), most);
+  return [...first, ...(await rejectedAmong(em, column, named.slice(half), most - first.length))];
 }
 
 /**
  * Reports whether the database rejects a comparison of a column with values. The query contains only these values, so
  * clients are not blamed for values of the program.
  */
-async function refuses(em: EntityManager, { meta, column }: NamingColumn, named: readonly Valued[]): Promise<boolean> {
+async function rejects(em: EntityManager, { meta, column }: NamingColumn, named: readonly Valued[]): Promise<boolean> {
   const values = named.map(({ value }) => value);
   try {
     await QuerySet.of(em, meta.class)
@@ -97,6 +97,6 @@ async function refuses(em: EntityManager, { meta, column }: NamingColumn, named:
       .exists();
     return false;
   } catch (error) {
-    return isRefusal(error);
+    return isRejection(error);
   }
 }

@@ -4,7 +4,7 @@ import { NotFound } from '../errors/errors.ts';
 import { stateOf } from '../view/request/request-state.ts';
 import type { KeyDefinition } from '../view/records/record-key.ts';
 import type { Parent } from '../view/records/parent.ts';
-import { type PathKey, refusesKey } from '../view/records/refused-values.ts';
+import { type PathKey, rejectsKey } from '../view/records/database-rejections.ts';
 import type { OperationHandler } from '../view/setup/declared-route.ts';
 
 /** The part of a route that determines which records its path identifies. */
@@ -28,15 +28,15 @@ export function pathKeys({ meta, key: { column }, parent }: NamingRoute, request
  */
 export function withRejections(handler: OperationHandler, route: NamingRoute): OperationHandler {
   return (request, reply) => {
-    const answer = handler(request, reply);
+    const result = handler(request, reply);
     // A synchronous result had no rejected values: write operations return promises, and SQLite, which is synchronous,
     // rejects no key.
-    if (!(answer instanceof Promise)) return answer;
-    return answer.catch(async (error: unknown) => {
+    if (!(result instanceof Promise)) return result;
+    return result.catch(async (error: unknown) => {
       const keysOf = (): readonly PathKey[] => pathKeys(route, request);
-      if (await refusesKey(request, error, keysOf)) throw new NotFound(undefined, { cause: error });
-      const { refusal } = stateOf(request);
-      throw refusal !== undefined && refusal.error === error ? await refusal.answer() : error;
+      if (await rejectsKey(request, error, keysOf)) throw new NotFound(undefined, { cause: error });
+      const { rejection } = stateOf(request);
+      throw rejection !== undefined && rejection.error === error ? await rejection.errorToSend() : error;
     });
   };
 }
