@@ -241,7 +241,8 @@ function pathOf(
     .filter((segment) => segment !== '' && !segment.includes('/'))
     .map((segment) => segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (!context.ignoresTrailingSlash) reserved.push('');
-  const expression = reserved.length === 0 ? '' : `(^(?!(?:${[...new Set(reserved)].join('|')})$).*$)`;
+  // A key may contain line breaks.
+  const expression = reserved.length === 0 ? '' : `(^(?!(?:${[...new Set(reserved)].join('|')})$)[^]*$)`;
   return `${context.path}/:pk${expression}${suffix}`;
 }
 

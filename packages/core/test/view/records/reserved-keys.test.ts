@@ -137,6 +137,46 @@ forEachDatabase(t, { entities: [Shelf, Book, Tag] }, async (t, orm) => {
     }
   });
 
+  t.test('the Location of every other key leads to its record', async (t) => {
+    const others = [
+      'a\nb',
+      '\n',
+      'summary\n',
+      'a\r\nb',
+      '\u2028',
+      'a/b',
+      'a%2Fb',
+      '%',
+      '?',
+      '#',
+      ' ',
+      ':pk',
+      '*',
+      '(',
+      'é',
+      '\u{1F600}',
+      '.a',
+    ];
+    for (const slug of others) {
+      const payload = { slug, title: 'x' };
+      const made = await app.inject({ method: 'POST', url: '/api/books', payload });
+      t.equal(made.statusCode, 201, encodeURIComponent(slug));
+      const location = String(made.headers.location);
+      const headers = { 'x-user': 'ada' };
+      t.equal((await app.inject(location)).json().slug, slug, location);
+      t.equal((await app.inject(`${location}/rated`)).statusCode, 200, location);
+      t.equal(
+        (await app.inject({ method: 'PATCH', url: location, payload: { title: 'y' } })).json().title,
+        'y',
+        location,
+      );
+      t.equal((await app.inject({ method: 'DELETE', url: location })).statusCode, 204, location);
+      t.equal((await app.inject({ method: 'POST', url: `${location}/restore`, headers })).statusCode, 200, location);
+      const again = await send('POST', '/books', payload);
+      t.same([again.status, again.paths], [409, ['/slug']], location);
+    }
+  });
+
   t.test('an update cannot set a reserved key', async (t) => {
     for (const slug of reserved) {
       await is400(t, send('PUT', '/books/free', { slug, title: 'x' }), '/slug');
