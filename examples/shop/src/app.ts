@@ -113,7 +113,7 @@ export async function buildApp(
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     userCacheSeconds: settings.userCacheSeconds,
     nonAuthEndpoints: settings.nonAuthEndpoints,
-    codeSecret: settings.secretKey,
+    codeSecret: settings.codeSecret,
     bcryptRounds: settings.bcryptRounds,
     passwords: {},
     me: { write: writeShape(Account, ['name']), delete: keepAdministrator(Account) },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { OAuthProvider } from '@viewset/auth';
+import { authSettings, type OAuthProvider } from '@viewset/auth';
 import { isatty } from 'node:tty';
 import { Environment } from './environment.ts';
 
@@ -28,7 +28,10 @@ export interface Settings {
   readonly secretKey: string;
   /** True when SECRET_KEY was not given: tokens and codes then end with the process. */
   readonly secretKeyIsRandom: boolean;
-  readonly jwtSecret: string;
+  /** What signs and verifies tokens: the first of a list signs, so that a secret can be replaced without a pause. */
+  readonly jwtSecret: string | readonly string[];
+  /** What keys verification codes, refresh tokens, device cookies and second factors; a list as `jwtSecret`. */
+  readonly codeSecret: string | readonly string[];
   readonly jwtAccessTokenExpiresSeconds: number;
   /** How long a process reuses the user of a token; 0: not at all. */
   readonly userCacheSeconds: number;
@@ -81,7 +84,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     redisUrl: environment.url('REDIS_URL', ['redis', 'rediss', 'redis+sentinel']),
     smtpUrl: environment.url('SMTP_URL', ['smtp', 'smtps']),
     mailFrom: environment.sender('MAIL_FROM') ?? 'shop@localhost',
-    ...readSecrets(environment, production),
+    ...readSecrets(environment, variables, production),
     jwtAccessTokenExpiresSeconds: environment.integer('JWT_ACCESS_TOKEN_EXPIRES', 1, 2 ** 31 - 1) ?? 86_400,
     userCacheSeconds: environment.integer('USER_CACHE_SECONDS', 0, 300) ?? 0,
     nonAuthEndpoints: environment.list('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
@@ -97,12 +100,16 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
   });
 }
 
-function readSecrets(environment: Environment, production: boolean) {
+function readSecrets(environment: Environment, variables: NodeJS.ProcessEnv, production: boolean) {
   const given = production ? environment.requiredSecret('SECRET_KEY') : environment.secret('SECRET_KEY');
   const secretKey = given ?? randomBytes(32).toString('base64url');
+  environment.secret('JWT_SECRET');
+  const { SECRET_KEY_FALLBACKS, JWT_SECRET, JWT_SECRET_FALLBACKS } = variables;
+  const forCodes = { SECRET_KEY: secretKey, SECRET_KEY_FALLBACKS };
   return {
     secretKey,
     secretKeyIsRandom: given === undefined,
-    jwtSecret: environment.secret('JWT_SECRET') ?? secretKey,
+    jwtSecret: authSettings({ ...forCodes, JWT_SECRET, JWT_SECRET_FALLBACKS }).secret,
+    codeSecret: authSettings(forCodes).secret,
   };
 }

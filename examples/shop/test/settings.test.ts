@@ -16,6 +16,7 @@ t.test('defaults', async (t) => {
     smtpUrl: undefined,
     secretKeyIsRandom: true,
     jwtSecret: settings.secretKey,
+    codeSecret: settings.secretKey,
     jwtAccessTokenExpiresSeconds: 86_400,
     userCacheSeconds: 0,
     throttleIp: { count: 100, seconds: 60 },
@@ -54,6 +55,19 @@ t.test('values', async (t) => {
   t.equal(readSettings({ USER_CACHE_SECONDS: '300' }).userCacheSeconds, 300);
   t.equal(readSettings({ ADMIN_EMAIL: ' Ann@Example.COM ' }).adminEmail, 'ann@example.com');
   t.equal(readSettings({ JWT_SECRET: SECRET, SECRET_KEY: 'y'.repeat(32) }).jwtSecret, SECRET);
+});
+
+t.test('secrets that are being replaced', async (t) => {
+  const [old, older] = ['o'.repeat(32), 'p'.repeat(32)];
+  const replacing = readSettings({ SECRET_KEY: SECRET, SECRET_KEY_FALLBACKS: `${old}, ${older}` });
+  t.match(replacing, { secretKey: SECRET, jwtSecret: [SECRET, old, older], codeSecret: [SECRET, old, older] });
+  const both = { SECRET_KEY: SECRET, JWT_SECRET: old, JWT_SECRET_FALLBACKS: older };
+  t.match(readSettings(both), { jwtSecret: [old, older], codeSecret: SECRET });
+  t.throws(() => readSettings({ ...both, SECRET_KEY_FALLBACKS: 'short' }), /SECRET_KEY_FALLBACKS must be secrets/);
+  t.throws(
+    () => readSettings({ SECRET_KEY: SECRET, JWT_SECRET_FALLBACKS: old }),
+    /JWT_SECRET_FALLBACKS needs JWT_SECRET/,
+  );
 });
 
 t.test('the services that people may log in by', async (t) => {

@@ -94,6 +94,35 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     await worker.stop();
   });
 
+  t.test(
+    'healthy receivers of several owners that begin to hang at the same moment leave places to others',
+    async (t) => {
+      await orm.schema.clear();
+      let isDown = false;
+      const { address, got } = await receiver(t, (path) => (isDown && path.startsWith('/hangs') ? 'never' : 204));
+      const hanging = Array.from({ length: 12 }, (_, place) => ({
+        id: `hangs${place}`,
+        event_types: ['x'],
+        owner: `H${place % 4}`,
+      }));
+      await subscribe(address, [...hanging, { id: 'healthy', owner: 'A' }, { id: 'without', owner: null }]);
+      const worker = work(t, { timeoutMs: 600_000 });
+      for (const type of ['x', 'healthy', 'without']) await emit({ em: em() }, type, {});
+      await until(async () => (await count({ status: 'waiting' })) === 0);
+      isDown = true;
+      got.length = 0;
+      for (let each = 0; each < 20; each++) await emit({ em: em() }, 'x', {}, { subject: `S/${each}` });
+      await until(() => got.length >= 30);
+      for (const type of ['healthy', 'without']) {
+        for (let each = 0; each < 5; each++) await emit({ em: em() }, type, {}, { subject: `T/${each}` });
+      }
+      const reached = (path: string): number => got.filter((each) => each === path).length;
+      await until(() => reached('/healthy') === 5 && reached('/without') === 5);
+      t.equal(got.filter((path) => path.startsWith('/hangs')).length, 30, 'three quarters of the places');
+      await worker.stop();
+    },
+  );
+
   t.test('many owners whose receivers hang leave places to healthy receivers and to new ones', async (t) => {
     await orm.schema.clear();
     const { address, got } = await receiver(t, (path) => (path.startsWith('/hangs') ? 'never' : 204));

@@ -25,6 +25,8 @@ const MAX_AHEAD = 8;
 const AHEAD_MS = 50;
 /** The most subjects that are left out of a round, and the most that no look reads before their retry. */
 const MAX_SKIPPED = 1000;
+/** The last places of a lane, for those owners of shares that have none: one of so many. */
+const RESERVED_PART = 4;
 /** The most events that running deliveries have in memory, and those that were taken ahead. A payload may be large. */
 const MAX_EVENTS = 1000;
 
@@ -187,9 +189,9 @@ export class Lane {
       candidates: wanted * CANDIDATES_PER_PLACE,
       perSubject: Math.max(1, Math.min(MAX_CLAIMED, Math.floor(MAX_EVENTS / (this.#places.concurrency * this.#ahead)))),
       skippedSubjects: this.#skippedSubjects(),
-      fullShares: [...this.#full('share', this.#places.perShare), ...(health?.excluded ?? [])],
+      fullShares: [...this.#full('share', this.#most('share', this.#running.size)), ...(health?.excluded ?? [])],
       onlyShares: health?.only,
-      fullOwners: this.#full('share_owner', this.#places.perOwner),
+      fullOwners: this.#full('share_owner', this.#most('share_owner', this.#running.size)),
       choose: (heads) => this.#choose(heads, wanted),
     });
     for (const claim of look.claims) this.#start(claim, leasedUntil);
@@ -224,16 +226,27 @@ export class Lane {
     return [...this.#taken(name)].filter(([, taken]) => taken >= most).map(([value]) => value);
   }
 
+  /**
+   * The most places of one share or owner, while so many are taken. Owners that have a place get none of the last quarter.
+   * So receivers of several owners that begin to hang at the same moment leave places to all others.
+   */
+  #most(name: 'share' | 'share_owner', taken: number): number {
+    const { concurrency, perShare, perOwner } = this.#places;
+    if (perOwner === undefined) return perShare ?? Infinity;
+    const isReserved = taken >= concurrency - Math.floor(concurrency / RESERVED_PART);
+    return isReserved ? 1 : ((name === 'share' ? perShare : perOwner) ?? Infinity);
+  }
+
   /** Chooses the subjects to take, within the shares. */
   #choose(heads: readonly Head[], most: number): Head[] {
-    const { perShare = Infinity, perOwner = Infinity } = this.#places;
     const [shares, owners] = [this.#taken('share'), this.#taken('share_owner')];
     const health = this.#healthChoice();
     const chosen: Head[] = [];
     for (const head of heads) {
       if (chosen.length === most) break;
-      if ((shares.get(head.share ?? '') ?? 0) >= perShare) continue;
-      if ((owners.get(head.share_owner ?? '') ?? 0) >= perOwner) continue;
+      const taken = this.#running.size + chosen.length;
+      if ((shares.get(head.share ?? '') ?? 0) >= this.#most('share', taken)) continue;
+      if ((owners.get(head.share_owner ?? '') ?? 0) >= this.#most('share_owner', taken)) continue;
       if (typeof head.share === 'string' && health?.fits(head.share) === false) continue;
       if (typeof head.share === 'string') health?.add(head.share);
       count(shares, head.share);
