@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
-import { IsAuthenticated, ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { IsAuthenticated, ModelViewSet, Permission, readShape, Router, writeShape } from '@viewset/core';
 import { forEachDatabase, openSqlite } from '../../core/test/support/databases.ts';
 import { Book, LIBRARY, testApp } from '../../core/test/support/library.ts';
 import {
@@ -547,4 +547,34 @@ t.test('invalid options fail at start', async (t) => {
     () => startOutbox(orm, { handlers: webhooks({ mayReceive: () => true }) }),
     /the ORM needs the entity WebhookSubscription/,
   );
+});
+
+t.test('a router below a parameter of Fastify has the subscriptions of the organization in the path', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  class Manages extends Permission {
+    override hasPermission({ params, user }: FastifyRequest): boolean {
+      const { name } = (user?.role ?? {}) as { readonly name?: string };
+      return name === `of ${(params as { readonly team: string }).team}`;
+    }
+  }
+  class TeamWebhooks extends WebhookViewSet({
+    permissionClasses: [IsAuthenticated, Manages],
+    owner: ({ params }) => `team:${(params as { readonly team: string }).team}`,
+    development: true,
+  }) {}
+  const app = await testApp(t, orm, [], {
+    before: async (scope) => {
+      await scope.register(new Router().register('webhooks', TeamWebhooks).plugin, { prefix: '/api/teams/:team' });
+    },
+  });
+  const send = (method: 'GET' | 'POST' | 'DELETE', url: string, team: number, payload?: object) =>
+    app.inject({ method, url: `/api/teams/${url}`, headers: { 'x-user': `of ${team}` }, ...(payload && { payload }) });
+  const made = await send('POST', '1/webhooks', 1, { url: 'https://example.com/hook', event_types: ['*'] });
+  t.match([made.statusCode, made.json()], [201, { owner: 'team:1' }]);
+  t.equal(made.headers.location, `/api/teams/1/webhooks/${made.json().id}`);
+  t.equal((await send('POST', '1/webhooks', 2, { url: 'https://example.com/x', event_types: ['*'] })).statusCode, 403);
+  t.match((await send('GET', '1/webhooks', 1)).json(), { count: 1 });
+  t.match((await send('GET', '2/webhooks', 2)).json(), { count: 0 });
+  t.equal((await send('DELETE', `2/webhooks/${made.json().id}`, 2)).statusCode, 404);
+  t.equal((await send('DELETE', `1/webhooks/${made.json().id}`, 1)).statusCode, 204);
 });

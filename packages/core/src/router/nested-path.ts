@@ -32,10 +32,13 @@ export function checkViewPath(path: string): string {
   return between.reduce((start, part, index) => `${start}/:${parameters[index - 1]}/${part}`)!;
 }
 
+const PREFIX =
+  'a path without parameters, like "api/v1"; for parameters, register its plugin with a prefix: app.register(router.plugin, { prefix: "/api/teams/:team" })';
+
 /** Removes the slashes at the ends of a prefix. @throws ImproperlyConfigured for a prefix with parameters */
 export function checkPrefix(prefix: string): string {
   const trimmed = plainPath(prefix);
-  if (trimmed === undefined) throw wrongOption('Router', 'prefix', 'a path without parameters, like "api/v1"', prefix);
+  if (trimmed === undefined) throw wrongOption('Router', 'prefix', PREFIX, prefix);
   return trimmed;
 }
 
