@@ -118,7 +118,7 @@ function filesOf(pattern: string, exclude: readonly string[] = []): readonly str
   const found = globSync(isFolder ? `${pattern}/**/*.test.ts` : pattern, { cwd: root, exclude }).toSorted();
   if (found.length > 0) return found;
   throw new WrongOption(
-    `No test file has the path ${pattern}. Paths begin at the root of the repository, such as packages/core/test/errors.test.ts`,
+    `No test file has the path ${pattern}. Paths begin at the root of the repository, such as packages/core/test/errors/errors.test.ts`,
   );
 }
 

@@ -4,7 +4,7 @@ import { Parser, type Result } from 'tap-parser';
 export interface FailedTest {
   /** The titles of the tests around it, and its title, from the outside inwards. */
   readonly titles: readonly string[];
-  /** The file and the line, such as `packages/core/test/errors.test.ts:12`; undefined if tap does not know them. */
+  /** The file and the line, such as `packages/core/test/errors/errors.test.ts:12`; undefined if tap does not know them. */
   readonly place: string | undefined;
   /** The difference from the expected value, or the stack of an error; empty if there is neither. */
   readonly details: string;

@@ -19,7 +19,7 @@ export interface EndedFile {
   readonly milliseconds: number;
 }
 
-/** The line for a file that has ended: `12/408 ok packages/core/test/errors.test.ts 0.4 s`. */
+/** The line for a file that has ended: `12/408 ok packages/core/test/errors/errors.test.ts 0.4 s`. */
 export function lineOf({ file, problem, milliseconds }: EndedFile, place: string): string {
   const seconds = `${(milliseconds / 1000).toFixed(1)} s`;
   if (problem === undefined) return `${place} ${styleText('green', 'ok')} ${file} ${styleText('dim', seconds)}`;

@@ -2,7 +2,6 @@ import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../support/awaitable.ts';
 import { ImproperlyConfigured, orNotFound } from '../errors/errors.ts';
-import { getCurrentUser, permissionDenied } from '../http/current-user.ts';
 import { checkNotAborted } from '../http/abort-state.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
@@ -19,9 +18,6 @@ import { RetrieveOperation } from './operations/retrieve.ts';
 import { UpdateOperation } from './operations/update.ts';
 import type { ViewParts } from './operations/view-parts.ts';
 import { RecordWrites } from './write/record-writes.ts';
-import { oneBody } from './request/read-input.ts';
-import { simulateRequest } from './request/request-for.ts';
-import { compilePermissions } from './request/permission-check.ts';
 import { stateOf } from './request/request-state.ts';
 import { loadStored } from './request/deferred-records.ts';
 import { ResolvedView } from './setup/resolved-view.ts';
@@ -83,17 +79,6 @@ export abstract class ModelViewSetBase<
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  readonly #steps: Pick<ViewSteps, 'listed' | 'update'> = {
-    listed: (request, use) => this.#parts.list.selected(request, use as (records: unknown) => never),
-    update: async (request, reply, makeBody, output) => {
-      await this.#admitUpdate(request);
-      const body = await makeBody();
-      const read = oneBody(this.#resolved.input!.read(request, body, 'change'));
-      request.body = read.value;
-      stateOf(request).input = read;
-      return this.#parts.update.run(request, reply, output);
-    },
-  };
   #made: Parts<Entity, Types['outputs']> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
@@ -408,8 +393,8 @@ export abstract class ModelViewSetBase<
 
   /** @internal */
   get [STEPS](): ViewSteps {
-    const { records, writes } = this.#parts;
-    return { ...this.#steps, records, writes } as unknown as ViewSteps;
+    const { list, update, records, writes } = this.#parts;
+    return { list, update, records, writes } as unknown as ViewSteps;
   }
 
   /** @internal */
@@ -435,23 +420,5 @@ export abstract class ModelViewSetBase<
     const { several } = this.#resolved.features;
     if (several !== undefined) return several[operation](request, reply);
     throw new ImproperlyConfigured(`${this.name}: ${operation}Many() needs the option "bulk"`);
-  }
-
-  /**
-   * Checks that the sender may update the record, because permissions may depend on the operation. Throws the error of
-   * the permission that refuses.
-   */
-  async #admitUpdate(request: FastifyRequest): Promise<void> {
-    const { plannedRoutes } = request.server.viewset;
-    const route = plannedRoutes.find(
-      (each) => each.view === this && each.plan.detail && each.plan.action === 'update',
-    )!;
-    if (route.needsToken && getCurrentUser(request) === null) throw permissionDenied(request);
-    const { plan } = route;
-    const { pk } = stateOf(request);
-    const params = request.params as Readonly<Record<string, string>>;
-    const simulated = simulateRequest(request, { plan, method: plan.method, params, pk });
-    await compilePermissions(route)?.(simulated);
-    await this.getObject(simulated);
   }
 }

@@ -19,7 +19,8 @@ import { type HistoryListener, HistoryRecorder, type KeptRecords, type KeptValue
 import { fieldsForReader, fieldsOfAll, type KeptField, shownFields, storedFields } from './history-fields.ts';
 import { keptProjection } from './kept-fields.ts';
 import { type Action, action, type RecordRequest, withTraits } from '../../view/setup/action.ts';
-import { type FeatureView, STEPS } from '../../view/setup/feature.ts';
+import type { FeatureView } from '../../view/setup/feature.ts';
+import { revertRecord } from './revert-record.ts';
 
 /** The option `history` of a view: true, or the further requests that clients can send. */
 export type HistoryOption =
@@ -217,10 +218,9 @@ export class RecordHistory {
   }
 
   #revertAction(): Action {
-    const { view, outputs } = this.#view;
     return action({ methods: ['post'], detail: true, body: REVERT_BODY, answers: 'record' }, (request, reply) => {
       const { entry } = request.body;
-      return view[STEPS].update(request, reply, () => this.bodyOf(request, entry), outputs.of(request, 'retrieve'));
+      return revertRecord(this.#view, request, reply, () => this.bodyOf(request, entry));
     });
   }
 

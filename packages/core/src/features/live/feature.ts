@@ -146,7 +146,7 @@ async function askAgain(
   stateOf(request).grant = grant;
   if (outputs.parametersOf('list').length > 0) outputs.select(request, 'list');
   await nesting?.parent.check(request);
-  return view[STEPS].listed(request, (records) => {
+  return view[STEPS].list.selected(request, (records) => {
     if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the paginator');
     return new ListQuestion({ request, reply, records, output: outputs.of(request, 'list'), form });
   });

@@ -67,7 +67,7 @@ export const SUMMARY: Feature<AnySummary> = {
           isBuiltIn: true,
           transactionReasons: () => [],
           handler: (request) =>
-            view[STEPS].listed(request, (records) => {
+            view[STEPS].list.selected(request, (records) => {
               if (records.isSliced) throw slicedError(name, 'filterQueryset()', 'the summary');
               return summary.of(records, parametersOf(request), outputs.of(request, 'list').shape, request);
             }),

@@ -135,18 +135,17 @@ export const STEPS: unique symbol = Symbol('viewset.steps');
 
 /** The steps of a view's operations, for features. */
 export interface ViewSteps {
-  /**
-   * Selects the records that a list has for a request: those that the request sees, after the filters, and before the
-   * page. Errors of its parameters name every parameter at fault.
-   */
-  listed<Result>(request: FastifyRequest, use: (records: QuerySet<object>) => Awaitable<Result>): Promise<Result>;
-  /** Updates the record of a request by a body, as PATCH does, for a sender who may update it. */
-  update(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    makeBody: () => Promise<object>,
-    output: RecordOutputOf<object>,
-  ): Promise<object>;
+  readonly list: {
+    /**
+     * Selects the records that a list has for a request: those that the request sees, after the filters, and before the
+     * page. Errors of its parameters name every parameter at fault.
+     */
+    selected<Result>(request: FastifyRequest, use: (records: QuerySet<object>) => Awaitable<Result>): Promise<Result>;
+  };
+  readonly update: {
+    /** Updates the record of a request by its parsed body. */
+    run(request: FastifyRequest, reply: FastifyReply, output: RecordOutputOf<object>): Promise<object>;
+  };
   /** The records that a request sees. */
   readonly records: VisibleRecords<object>;
   /** The steps that all writes share. */
