@@ -77,6 +77,8 @@ const isInherited = (name: string): boolean => !options['without-servers'] || !/
 const env: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => isInherited(name))),
   TAP: '1',
+  // Applications that listen do not look for missing tables beside the queries of a test.
+  NODE_ENV: process.env['NODE_ENV'] ?? 'test',
   ...(options.only ? { TAP_ONLY: '1' } : {}),
   // Halves the start of a process. The coverage of the sources is the same with it, range by range (Node 24.21).
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),

@@ -119,7 +119,8 @@ export interface ViewsetOptions {
   readonly maxExports?: number;
   /**
    * True: after the application listens, the log warns of entities whose table or column the database lacks. It costs
-   * one small query for each entity. Default: true, unless NODE_ENV is `production` or `test`.
+   * one small query for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
+   * `node --test` runs.
    */
   readonly checkTables?: boolean;
 }

@@ -245,8 +245,8 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
 
 /** Reports whether the process is neither in production nor a test. */
 function isDevelopment(): boolean {
-  const { NODE_ENV } = process.env;
-  return NODE_ENV !== 'production' && NODE_ENV !== 'test';
+  const { NODE_ENV, NODE_TEST_CONTEXT } = process.env;
+  return NODE_ENV !== 'production' && NODE_ENV !== 'test' && NODE_TEST_CONTEXT === undefined;
 }
 
 /** If no backend supports an ORM, only the views reject it. */
