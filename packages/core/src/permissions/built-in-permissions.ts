@@ -4,7 +4,7 @@ import { type AuthenticatedRequest, getCurrentUser } from '../http/current-user.
 import { isRecord } from '../support/json.ts';
 import { SAFE_METHODS } from '../http/methods.ts';
 import { wrongOption } from '../errors/options.ts';
-import { Permission, type PermissionClass, REFUSES_ANONYMOUS, type UserPermissionClass } from './permission.ts';
+import { Permission, type PermissionClass, type ComposableClass, REFUSES_ANONYMOUS } from './permission.ts';
 
 /** Allows everybody. Use it instead of an empty list to show that a view is open on purpose. */
 export class AllowAny extends Permission {
@@ -54,7 +54,7 @@ const ADMINISTRATOR = 'admin';
 /** Allows users with one of some roles. */
 export abstract class RolePermission extends Permission {
   /** The names of the roles. */
-  protected abstract readonly roles: readonly string[];
+  protected readonly roles: readonly string[] = [];
 
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     const names = roleNames(getCurrentUser(request));
@@ -67,6 +67,11 @@ export abstract class RolePermission extends Permission {
   }
 }
 
+/** A permission class by roles. It needs no view. */
+interface RoleClass extends ComposableClass {
+  new (): RolePermission;
+}
+
 /**
  * Allows users whose `role`, or one of whose `roles`, is the administrator role, `admin`. Load the roles with the user,
  * as entities, loaded references or plain objects with a `name`. For another name, use `HasRole()`.
@@ -75,7 +80,7 @@ export abstract class RolePermission extends Permission {
  * class ProductViewSet extends ModelViewSet(Product, { read, permissionClasses: [IsRoleAdminUser] }) {}
  */
 export class IsRoleAdminUser extends RolePermission {
-  protected readonly roles: readonly string[] = [ADMINISTRATOR];
+  protected override readonly roles: readonly string[] = [ADMINISTRATOR];
 }
 
 /**
@@ -89,12 +94,12 @@ export class IsRoleAdminUser extends RolePermission {
  *   permissionClasses: [IsSafeMethodOnly.or(HasRole('buyer', 'manager'))],   // everybody reads, these two write
  * }) {}
  */
-export function HasRole(...roles: readonly [string, ...string[]]): (new () => RolePermission) & UserPermissionClass {
+export function HasRole(...roles: readonly [string, ...string[]]): RoleClass {
   const wrong = roles.find((role: unknown) => typeof role !== 'string' || role === '');
   if (roles.length === 0 || wrong !== undefined) throw wrongOption('HasRole()', 'roles', 'names of roles', wrong);
   if (roles.length === 1 && roles[0] === ADMINISTRATOR) return IsRoleAdminUser;
   class HasNamedRole extends RolePermission {
-    protected readonly roles = roles;
+    protected override readonly roles = roles;
   }
   Object.defineProperty(HasNamedRole, 'name', { value: `HasRole(${roles.join(', ')})` });
   return HasNamedRole;

@@ -30,17 +30,21 @@ export interface PermissionView {
   readonly meta?: EntityMetadata | undefined;
 }
 
-/** A permission class, hand-written or composed. */
-export interface PermissionClass {
-  new (): Permission;
+/** What every permission class can do. It has no constructor, because a class can only extend a type that has one. */
+export interface ComposableClass {
   readonly name: string;
   and<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): And<This, Other>;
   or<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): Or<This, Other>;
   not(): PermissionClass;
 }
 
+/** A permission class, hand-written or composed. */
+export interface PermissionClass extends ComposableClass {
+  new (): Permission;
+}
+
 /** A permission class that refuses all anonymous requests. */
-export interface UserPermissionClass extends PermissionClass {
+export interface UserPermissionClass extends ComposableClass {
   new (): UserPermission;
 }
 

@@ -250,16 +250,19 @@ t.test('wrong declarations fail at start', async (t) => {
 
 t.test('a composed class that a class extends has its name', async (t) => {
   class MayEdit extends IsSafeMethodOnly.or(Boss) {}
+  class IsStaff extends HasRole('boss', 'reader') {}
+  class IsKnownStaff extends IsAuthenticated.and(IsStaff) {}
   class NamedViewSet extends ModelViewSet(Shelf, {
     read: readShape(Shelf, ['id']),
     write: writeShape(Shelf, ['name', 'is_open']),
-    permissionClasses: { default: [MayEdit], destroy: [MayEdit.and(IsAuthenticated)] },
+    permissionClasses: { default: [MayEdit], update: [IsStaff, IsKnownStaff], destroy: [MayEdit.and(IsAuthenticated)] },
   }) {}
   const orm = await openSqlite(t, { entities });
   const app = await testApp(t, orm, [new Router().register('shelves', NamedViewSet)]);
   const namesOf = (action: string) =>
     app.viewset.operations.find((plan) => plan.action === action)!.permissions.map((each) => each.constructor.name);
   t.same(namesOf('list'), ['MayEdit']);
+  t.same(namesOf('update'), ['IsStaff', 'IsKnownStaff']);
   t.same(namesOf('destroy'), ['(MayEdit and IsAuthenticated)']);
   const payload = { name: 'new', is_open: true };
   t.equal((await app.inject({ method: 'GET', url: '/shelves' })).statusCode, 200);
