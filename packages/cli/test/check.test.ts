@@ -280,6 +280,14 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       t.match(findings, [{ code: 'table-differs', declaredBy: { className: 'Book' } }]);
       t.match(findings[0]!.message, /^Book differs from its table: alter table .book. add (column )?.note./);
     }
+    if (database === 'postgresql') {
+      await orm.schema.update();
+      await orm.schema.execute('alter table "book" add constraint "one_row" exclude using btree ("row" with =)');
+      const [finding, ...others] = await check(orm, BookViewSet);
+      t.strictSame(others, []);
+      t.equal(finding?.message, 'Book differs from its table: alter table "book" drop constraint "one_row"');
+      t.match(finding?.change, /^declare it in "indexes" or "checks" of the entity, or orm\.schema\.update\(\) drops it$/);
+    }
     await orm.schema.drop();
     const missing = await check(orm, BookViewSet);
     t.strictSame([...new Set(codes(missing))], ['table-differs']);

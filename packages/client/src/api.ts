@@ -255,6 +255,8 @@ interface HistoryOf<D extends Declarations> {
 interface HistoryEntry<Output> {
   readonly id: string;
   readonly kind: 'created' | 'updated' | 'deleted';
+  /** The operation or the action that wrote. */
+  readonly action: string;
   readonly written_at: string;
   readonly user: string | null;
   readonly changes: { readonly [Name in keyof Output]?: { readonly from: Output[Name]; readonly to: Output[Name] } };

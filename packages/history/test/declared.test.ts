@@ -40,6 +40,8 @@ t.test('documents and clients know the routes of a history', async (t) => {
   const title: string | undefined = entry!.changes.title?.from;
   const weight: number | null | undefined = entry!.record.weight;
   t.strictSame([page.count, title, weight, entry!.kind, entry!.user], [2, 'Oak', 3, 'updated', null]);
+  const action: string = entry!.action;
+  t.equal(action, 'update');
   const now: DataOf<typeof api.leafs.retrieve> = await api.leafs.retrieve(id, { at: new Date() });
   t.equal(now.title, 'Elm');
   const back: DataOf<typeof api.leafs.retrieve> = await api.leafs.revert.post(id, { entry: first!.id });

@@ -62,12 +62,15 @@ export async function testApp<Orm extends MikroORM, App extends FastifyInstance>
   const { entities, orm = NO_OPTIONS, schema = 'entities', prefix = '/api' } = options;
   const database = options.database ?? databaseOfEnvironment();
   const opened = await openDatabase(database, { entities, orm, schema });
+  let app: App | undefined;
   try {
-    const app = await build(opened.orm as unknown as Orm);
+    app = await build(opened.orm as unknown as Orm);
     const users = identifyUsers(app);
     await app.ready();
     return new TestApp(app, opened, { users, prefix });
   } catch (error) {
+    // What had started already, such as the worker of an outbox, would keep the process alive.
+    await app?.close();
     await opened.drop();
     throw error;
   }

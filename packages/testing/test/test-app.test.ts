@@ -4,6 +4,7 @@ import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { MongoExtension } from '@viewset/mongodb';
+import fastify from 'fastify';
 import t from 'tap';
 import { emptyDatabase, missingServer, TEST_DATABASES, testApp } from '../src/index.ts';
 import {
@@ -189,4 +190,19 @@ t.test('a server that is missing skips a test, but not under CI', async (t) => {
   process.env['CI'] = 'true';
   t.equal(missingServer('postgresql'), false);
   await t.rejects(emptyDatabase('postgresql'), { message: /set TEST_POSTGRES_URL to the URL of a server/ });
+});
+
+t.test('an application that fails at start is closed', async (t) => {
+  const closed: string[] = [];
+  const build = async () => {
+    const app = fastify();
+    app.addHook('onReady', async () => {});
+    app.addHook('onClose', async () => void closed.push('worker'));
+    app.addHook('onReady', async () => {
+      throw new Error('the start fails');
+    });
+    return app;
+  };
+  await t.rejects(testApp(build, { entities: ENTITIES, database: 'sqlite' }), { message: 'the start fails' });
+  t.strictSame(closed, ['worker']);
 });

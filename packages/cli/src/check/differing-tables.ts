@@ -23,9 +23,16 @@ async function differencesOf(orm: MikroORM, kept: ReadonlySet<string>): Promise<
   return [...byTable].map(([table, changes]) => {
     const className = tables.get(table)?.className ?? table;
     const isMissing = changes.some((statement) => /^create table/i.test(statement));
-    return finding(className, isMissing ? `has no table ${table}` : `differs from its table: ${changes.join('; ')}`);
+    const message = isMissing ? `has no table ${table}` : `differs from its table: ${changes.join('; ')}`;
+    const isUndeclared = changes.every((statement) => UNDECLARED.test(statement));
+    return { ...finding(className, message), ...(isUndeclared && { change: DECLARE }) };
   });
 }
+
+/** A statement that drops an index or a constraint, which was probably made by SQL. */
+const UNDECLARED = /^(?:drop index|alter table \S+ drop constraint) \S+$/i;
+
+const DECLARE = 'declare it in "indexes" or "checks" of the entity, or orm.schema.update() drops it';
 
 /** Tells if the last thing that a statement drops is in the set. */
 function drops(statement: string, names: ReadonlySet<string>): boolean {

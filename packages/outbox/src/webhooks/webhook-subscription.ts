@@ -19,7 +19,7 @@ const WebhookSubscriptionSchema = defineEntity({
     /** No delivery begins before this time. */
     rests_until: p.datetime().length(3).nullable(),
     owner: p.string().length(255).nullable().index(),
-    created_at: p.datetime().length(3),
+    created_at: p.datetime().length(3).index(),
   },
 });
 

@@ -47,7 +47,15 @@ async function makeDistinct(view: ViewUnderTest, field: ComparedField): Promise<
   const em = view.app.forkAll();
   for (const [index, { key }] of made.entries()) {
     const value = type.kind === 'boolean' ? index % 2 === 1 : uniqueValue(view.meta, column, index + 1);
-    await em.nativeUpdate<object>(view.meta.class, { [view.keyName]: key }, { [column]: value });
+    try {
+      await em.nativeUpdate<object>(view.meta.class, { [view.keyName]: key }, { [column]: value });
+    } catch (error) {
+      throw new Error(
+        `the suite changed "${column}" of three records, and the database rejects ${String(value)}; ` +
+          `give values that differ by the option "body" or "record", or leave out this test by "skip"`,
+        { cause: error },
+      );
+    }
   }
 }
 

@@ -76,10 +76,19 @@ function means(sent: unknown, shown: unknown, schema: FieldSchema | undefined): 
   return sent === shown || String(sent) === String(shown) || areSame(sent, shown);
 }
 
-/** True for the same number or moment in different notations. */
+/** True for the same number, decimal or moment in different notations. */
 function areSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'number' || typeof other === 'number') return Number(one) === Number(other);
-  return typeof one === 'string' && typeof other === 'string' && Date.parse(one) === Date.parse(other);
+  if (typeof one !== 'string' || typeof other !== 'string') return false;
+  if (DECIMAL.test(one) && DECIMAL.test(other)) return withoutZeros(one) === withoutZeros(other);
+  return Date.parse(one) === Date.parse(other);
+}
+
+/** A decimal as text: "3" is stored as "3.00". */
+const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+function withoutZeros(decimal: string): string {
+  return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
 }
 
 async function needs(view: ViewUnderTest, create: OperationPlan): Promise<void> {
