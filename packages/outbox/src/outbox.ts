@@ -1,8 +1,11 @@
-import { checkOptionNames, eventsFeature, ImproperlyConfigured, keepTenant, type RecordWrite } from '@viewset/core';
+import type { EntityMetadata } from '@mikro-orm/core';
+import { checkOptionNames, eventsFeature, type FeatureView, ImproperlyConfigured, keepTenant } from '@viewset/core';
+import type { RecordWrite, WriteKind } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';
 import { storeEvents } from './emit.ts';
+import { handlerList } from './worker/handlers.ts';
 import { WORKER_OPTIONS, type WorkerOptions } from './worker/options.ts';
 import type { OutboxWorker } from './worker/start-outbox.ts';
 import { workerOf } from './worker/worker.ts';
@@ -39,13 +42,22 @@ export const outbox = fp(
   async (app: FastifyInstance, options: OutboxOptions): Promise<void> => {
     const { orm } = app.viewset;
     checkOrm('outbox', orm);
-    app.viewset.addFeature(EVENTS);
+    const emitted = new Set<string>();
+    app.viewset.addFeature({
+      ...EVENTS,
+      resolve: (view: FeatureView, kinds: readonly WriteKind[]) => {
+        const parts = EVENTS.resolve(view, kinds);
+        for (const kind of kinds) emitted.add(typeOf(view.meta, kind));
+        return parts;
+      },
+    });
     const { handlers } = options;
     if (handlers === undefined) return checkStoringOnly(options);
     const start = workerOf('outbox', orm, { log: app.log, ...options, handlers });
     let worker: OutboxWorker | undefined;
     let stopping: Promise<void> | undefined;
     app.addHook('onReady', async () => {
+      warnOfUnusedHandlers(app, handlers, emitted);
       worker = start();
     });
     // The time limit of the stop begins with the close, beside the requests in flight and the hooks of other plugins.
@@ -69,12 +81,33 @@ function checkStoringOnly(options: OutboxOptions): void {
 
 async function storeWrites(writes: readonly RecordWrite[]): Promise<void> {
   const events = writes.map(({ kind, meta, key, record, entity, request }) => ({
-    type: `${snakeCase(meta.className)}.${kind}`,
+    type: typeOf(meta, kind),
     payload: record,
     subject: `${meta.className}/${String(key)}`,
     tenant: keepTenant(request.em, entity),
   }));
   if (events.length > 0) await storeEvents(writes[0]!.request, events);
+}
+
+/** Warns of handlers for the writes of an entity, if no view of the application emits these writes. */
+function warnOfUnusedHandlers(app: FastifyInstance, handlers: unknown, emitted: ReadonlySet<string>): void {
+  const metas = [...app.viewset.orm.getMetadata().getAll().values()];
+  for (const [type] of handlerList('outbox', handlers)) {
+    if (emitted.has(type)) continue;
+    const kind = WRITE_KINDS.find((each) => type.endsWith(`.${each}`));
+    const meta = kind && metas.find((each) => typeOf(each, kind) === type);
+    if (meta === undefined) continue;
+    app.log.warn(
+      `outbox: no view of ${meta.className} has "${kind}" in its option "emits", so the handler "${type}" gets only ` +
+        'events of emit()',
+    );
+  }
+}
+
+const WRITE_KINDS: readonly WriteKind[] = ['created', 'updated', 'deleted'];
+
+function typeOf({ className }: EntityMetadata, kind: WriteKind): string {
+  return `${snakeCase(className)}.${kind}`;
 }
 
 function snakeCase(name: string): string {

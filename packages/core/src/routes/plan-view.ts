@@ -62,6 +62,9 @@ export function planView(mounted: MountedView): PlannedRoute[] {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
+  for (const option of ['summaries', 'descriptions', 'examples'] as const) {
+    checkOptionNames(`${view.name}.${option}`, view.documentation[option] ?? {}, mounted.definition.operations);
+  }
   const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
   checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);
   return routes;

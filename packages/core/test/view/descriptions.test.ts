@@ -32,9 +32,16 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     // @ts-expect-error -- misspelt
     class WrongField extends ModelViewSet(Book, { ...shapes, fieldWords: { titel: { description: 'x' } } }) {}
     class WrongParameter extends ModelViewSet(Book, { ...shapes, parameterWords: { min_page: {} } }) {}
+    const brief = { read, operations: ['list'], examples: { retrieve: {} } } as const;
+    class WrongOperation extends ModelViewSet(Book, { ...shapes, summaries: { lits: 'All books' } as object }) {}
+    class MissingOperation extends ModelViewSet(Book, { ...shapes, operations: ['list'], descriptions: { update: 'x' } }) {}
+    class MissingExample extends ModelViewSet(Book, brief) {}
     const start = (View: typeof WrongField) => testApp(t, orm, [new Router().register('books', View)]);
     await t.rejects(start(WrongField), ImproperlyConfigured);
     await t.rejects(start(WrongField), { message: /WrongField\.fieldWords.*"titel"; did you mean "title"/ });
     await t.rejects(start(WrongParameter), { message: /WrongParameter\.parameterWords.*did you mean "min_pages"/ });
+    await t.rejects(start(WrongOperation), { message: /WrongOperation\.summaries.*"lits"; did you mean "list"/ });
+    await t.rejects(start(MissingOperation), { message: /MissingOperation\.descriptions.*"update".*list/ });
+    await t.rejects(start(MissingExample), { message: /MissingExample\.examples.*"retrieve".*list/ });
   });
 });
