@@ -286,7 +286,10 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       const [finding, ...others] = await check(orm, BookViewSet);
       t.strictSame(others, []);
       t.equal(finding?.message, 'Book differs from its table: alter table "book" drop constraint "one_row"');
-      t.match(finding?.change, /^declare it in "indexes" or "checks" of the entity, or orm\.schema\.update\(\) drops it$/);
+      t.match(
+        finding?.change,
+        /^declare it in "indexes" or "checks" of the entity, or orm\.schema\.update\(\) drops it$/,
+      );
     }
     await orm.schema.drop();
     const missing = await check(orm, BookViewSet);

@@ -1,6 +1,13 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import { checkOptionNames, eventsFeature, type FeatureView, ImproperlyConfigured, keepTenant } from '@viewset/core';
-import type { RecordWrite, WriteKind } from '@viewset/core';
+import {
+  checkOptionNames,
+  eventsFeature,
+  type FeatureView,
+  ImproperlyConfigured,
+  keepTenant,
+  type RecordWrite,
+  type WriteKind,
+} from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { checkOrm } from './check-orm.ts';

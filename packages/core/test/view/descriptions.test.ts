@@ -34,7 +34,11 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     class WrongParameter extends ModelViewSet(Book, { ...shapes, parameterWords: { min_page: {} } }) {}
     const brief = { read, operations: ['list'], examples: { retrieve: {} } } as const;
     class WrongOperation extends ModelViewSet(Book, { ...shapes, summaries: { lits: 'All books' } as object }) {}
-    class MissingOperation extends ModelViewSet(Book, { ...shapes, operations: ['list'], descriptions: { update: 'x' } }) {}
+    class MissingOperation extends ModelViewSet(Book, {
+      ...shapes,
+      operations: ['list'],
+      descriptions: { update: 'x' },
+    }) {}
     class MissingExample extends ModelViewSet(Book, brief) {}
     const start = (View: typeof WrongField) => testApp(t, orm, [new Router().register('books', View)]);
     await t.rejects(start(WrongField), ImproperlyConfigured);
