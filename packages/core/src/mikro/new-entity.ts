@@ -6,6 +6,7 @@ import {
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
 import { isInlineEmbeddable, targetOf } from '../fields/property.ts';
+import { withJsonDefaults } from './json-default.ts';
 
 /**
  * Makes an entity from data for a new record, which the next flush stores. If MikroORM already has an entity with this
@@ -16,7 +17,8 @@ import { isInlineEmbeddable, targetOf } from '../fields/property.ts';
 export function newEntity<Entity extends object>(em: EntityManager, name: EntityName<Entity>, data: object): Entity {
   const made = em.getUnitOfWork().getPersistStack();
   const { size } = made;
-  const entity: Entity = em.create(name, data as never, { persist: true });
+  const given = withJsonDefaults(em.getMetadata(name).props, data);
+  const entity: Entity = em.create(name, given as never, { persist: true });
   const isStored = em.getUnitOfWork().getOriginalEntityData(entity) !== undefined;
   if (!isStored && made.size > size) {
     setAbsent(entity, em.getMetadata(name));

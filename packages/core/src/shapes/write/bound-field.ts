@@ -34,6 +34,7 @@ import type { Nested } from './to-many-input.ts';
 import { type ObjectSchema, objectIn } from '../schema-object.ts';
 import { type ShapeField, shapeField } from '../shape-field.ts';
 import { columnBounds } from '../wire-format.ts';
+import { defaultOf } from '../../mikro/json-default.ts';
 
 /**
  * Replaces the sent value in `values` by the value for the column. If the column cannot hold it, adds to `problems`.
@@ -139,7 +140,7 @@ function bindPart(
 ): Pick<BoundField, 'isRequired' | 'whenAbsent'> {
   const { property } = findPlace(meta, key, '.') as FieldPlace;
   const isOptional = Type.IsOptional(schema) || 'default' in schema;
-  const given = 'default' in schema ? schema.default : (property as { readonly default?: unknown }).default;
+  const given = 'default' in schema ? schema.default : defaultOf(property);
   if (given !== undefined && given !== null) {
     const problems: Problem[] = [];
     const value = parts === undefined ? applyRule(rule, given, '', problems) : given;
