@@ -68,8 +68,9 @@ forEachDatabase(t, { entities: [Page, Note, Look] }, async (t, orm) => {
   for (const path of ['/pages', '/plain', '/hooked']) {
     t.match(await send('POST', path, { name: 'a' }), defaults, path);
   }
-  for (const path of ['/pages', '/plain'])
+  for (const path of ['/pages', '/plain']) {
     t.match(await send('POST', path, [{ name: 'a' }, { name: 'b' }]), [defaults, defaults]);
+  }
   const sent = { name: 'a', settings: '{}', look: { title: 'x' }, notes: [{ name: 'n' }] };
   const made = await send('POST', '/pages', sent);
   t.match(made, { settings: '{}', look: { title: 'x', colors: ['red'] }, notes: [{ a: null }] });
