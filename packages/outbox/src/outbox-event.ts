@@ -50,5 +50,23 @@ const OutboxEventSchema = defineEntity({
 export class OutboxEvent extends OutboxEventSchema.class {}
 OutboxEventSchema.setClass(OutboxEvent);
 
+/** An event as a worker has it. Its payload is read when its handlers are about to run, because payloads may be large. */
+export type ClaimedEvent = Omit<OutboxEvent, 'payload' | 'delivered_at' | 'last_error'>;
+export const CLAIMED_FIELDS = [
+  'id',
+  'type',
+  'subject',
+  'created_at',
+  'status',
+  'attempts',
+  'due_at',
+  'lane',
+  'share',
+  'share_owner',
+  'lease',
+  'leased_until',
+  'tenant_key',
+] as const satisfies readonly (keyof ClaimedEvent)[];
+
 /** MikroORM options that read from the primary, never a replica, and ignore all filters. */
 export const STORED = { connectionType: 'write', filters: false } as const;

@@ -1,4 +1,4 @@
-import type { OutboxEvent } from '../outbox-event.ts';
+import type { ClaimedEvent } from '../outbox-event.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerLog } from './options.ts';
 
@@ -6,7 +6,7 @@ import type { WorkerLog } from './options.ts';
 const MAX_BATCH = 500;
 
 interface Finished {
-  readonly event: OutboxEvent;
+  readonly event: ClaimedEvent;
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -26,7 +26,7 @@ export class Finisher {
   }
 
   /** Resolves once the database has the event as delivered. Rejects if it could not be stored. */
-  finish(event: OutboxEvent): Promise<void> {
+  finish(event: ClaimedEvent): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#queue.push({ event, done });
     if (!this.#isRunning) void this.#run();
@@ -58,7 +58,7 @@ export class Finisher {
 }
 
 /** Warns that another worker may have the events. */
-export function warnOfLostLease(log: WorkerLog, events: readonly OutboxEvent[], stored: number): void {
+export function warnOfLostLease(log: WorkerLog, events: readonly ClaimedEvent[], stored: number): void {
   const of = events.map(({ id, type }) => ({ id, type }));
   log.warn({ lost: events.length - stored, of }, 'the lease of an event was lost; it may be delivered twice');
 }

@@ -1,5 +1,5 @@
 import { type EntityManager, type FilterQuery, type MikroORM, raw } from '@mikro-orm/core';
-import { OutboxEvent, STORED } from '../outbox-event.ts';
+import { CLAIMED_FIELDS, type ClaimedEvent, OutboxEvent, STORED } from '../outbox-event.ts';
 
 /** The event that may be delivered next, of a subject or without one. */
 export type Head = Pick<OutboxEvent, 'id' | 'subject' | 'share' | 'share_owner'>;
@@ -18,7 +18,7 @@ export interface FirstWaiting {
   /** Finds due heads, those due longest first. */
   findHeads(em: EntityManager, search: HeadSearch): Promise<readonly Head[]>;
   /** Finds the first waiting events of each subject, `perSubject` at most, in order. */
-  findFirst(em: EntityManager, subjects: readonly string[], perSubject: number): Promise<readonly OutboxEvent[]>;
+  findFirst(em: EntityManager, subjects: readonly string[], perSubject: number): Promise<readonly ClaimedEvent[]>;
 }
 
 const FIELDS = ['id', 'subject', 'share', 'share_owner'] as const;
@@ -59,12 +59,16 @@ class SqlFirstWaiting implements FirstWaiting {
     return em.find(OutboxEvent, heads, { ...BY_DUE, limit, ...options });
   }
 
-  async findFirst(em: EntityManager, subjects: readonly string[], perSubject: number): Promise<readonly OutboxEvent[]> {
+  async findFirst(
+    em: EntityManager,
+    subjects: readonly string[],
+    perSubject: number,
+  ): Promise<readonly ClaimedEvent[]> {
     if (subjects.length === 0) return [];
     const each = subjects.map(() => `select * from (${this.#first('?')} ${perSubject}) f`).join(' union all ');
     const isFirst = raw((alias) => `${alias}.${this.#columns.id} in (${each})`, [...subjects]);
     const where = { ...WAITING, [isFirst as unknown as string]: [] } as FilterQuery<OutboxEvent>;
-    return em.find(OutboxEvent, where, { ...STORED, orderBy: { id: 'asc' } });
+    return em.find(OutboxEvent, where, { ...STORED, fields: CLAIMED_FIELDS, orderBy: { id: 'asc' } });
   }
 }
 
@@ -112,8 +116,12 @@ class DocumentFirstWaiting implements FirstWaiting {
     return em.find(OutboxEvent, { $and: [where, { id: first.id }] }, options);
   }
 
-  async findFirst(em: EntityManager, subjects: readonly string[], perSubject: number): Promise<readonly OutboxEvent[]> {
-    const options = { ...STORED, orderBy: { id: 'asc' }, limit: perSubject } as const;
+  async findFirst(
+    em: EntityManager,
+    subjects: readonly string[],
+    perSubject: number,
+  ): Promise<readonly ClaimedEvent[]> {
+    const options = { ...STORED, fields: CLAIMED_FIELDS, orderBy: { id: 'asc' }, limit: perSubject } as const;
     const found = await Promise.all(
       subjects.map((subject) => em.fork().find(OutboxEvent, { ...WAITING, subject }, options)),
     );

@@ -1,12 +1,13 @@
 import type { MikroORM } from '@mikro-orm/core';
 import { checkFlushed, forkForTenant, keptKey } from '@viewset/core';
 import type { LaneName, LanePlaces } from '../lanes.ts';
-import type { OutboxEvent } from '../outbox-event.ts';
+import type { ClaimedEvent, OutboxEvent } from '../outbox-event.ts';
 import { type Finisher, warnOfLostLease } from './finisher.ts';
 import type { Head } from './first-waiting.ts';
 import { matches } from './handlers.ts';
 import { type Claim, type ClaimResult, type Leases, MAX_CLAIMED } from './leases.ts';
 import type { ResolvedWorkerOptions } from './options.ts';
+import { Payloads } from './payloads.ts';
 import { PutOff, retryTimeOf, Undeliverable } from './retry-later.ts';
 import { type HealthChoice, ShareHealth } from './share-health.ts';
 import { within } from './within.ts';
@@ -27,7 +28,7 @@ const AHEAD_MS = 50;
 const MAX_SKIPPED = 1000;
 /** The last places of a lane, for those owners of shares that have none: one of so many. */
 const RESERVED_PART = 4;
-/** The most events that running deliveries have in memory, and those that were taken ahead. A payload may be large. */
+/** The most events that running deliveries have in memory, and those that were taken ahead, without their payloads. */
 const MAX_EVENTS = 1000;
 
 /** The events of one subject that are being delivered. */
@@ -43,8 +44,8 @@ interface Delivery {
 /** What a delivery has left to store. */
 interface Outcome {
   readonly finished: readonly Promise<void>[];
-  readonly failure?: { readonly event: OutboxEvent; readonly error: unknown };
-  readonly rest: readonly OutboxEvent[];
+  readonly failure?: { readonly event: ClaimedEvent; readonly error: unknown };
+  readonly rest: readonly ClaimedEvent[];
 }
 
 /** What the lanes of a worker share. */
@@ -76,6 +77,7 @@ export class Lane {
   readonly #served = new Set<string>();
   /** Subjects whose first event waits for a retry, with the time until which no look reads them. */
   readonly #putOff = new Map<string, number>();
+  readonly #payloads: Payloads;
   /** Only in a lane whose shares have limits. */
   readonly #health: ShareHealth | undefined;
   /** Timers that wake the lane for a retry that is due before its next regular look. */
@@ -89,6 +91,7 @@ export class Lane {
     this.#context = context;
     this.#name = name;
     this.#places = places;
+    this.#payloads = new Payloads(context.leases);
     if (places.perShare !== undefined) this.#health = new ShareHealth(places.concurrency);
     this.#run = this.#loop();
   }
@@ -346,12 +349,16 @@ export class Lane {
     const { events } = delivery.claim;
     const finished: Promise<void>[] = [];
     const end = Date.now() + TURN_MS;
+    const payloads = this.#payloads.of(events);
     for (const [index, event] of events.entries()) {
       if (this.#isLost(delivery)) return { finished, rest: [] };
       const isOver = index > 0 && Date.now() > end;
       if (this.#isStopped || isOver) return { finished, rest: events.slice(index) };
+      const read = await payloads.at(index);
+      // Somebody has deleted the event.
+      if (read === undefined) continue;
       try {
-        await this.#handle(event, delivery);
+        await this.#handle(event, read.payload, delivery);
         this.#noteHealth(event, true);
       } catch (error) {
         if (!isNoAttempt(error, delivery)) this.#noteHealth(event, false);
@@ -365,13 +372,13 @@ export class Lane {
     return { finished, rest: [] };
   }
 
-  #noteHealth({ share }: OutboxEvent, isSuccess: boolean): void {
+  #noteHealth({ share }: ClaimedEvent, isSuccess: boolean): void {
     if (typeof share === 'string') this.#health?.note(share, isSuccess);
   }
 
-  async #handle(event: OutboxEvent, delivery: Delivery): Promise<void> {
+  async #handle(event: ClaimedEvent, payload: unknown, delivery: Delivery): Promise<void> {
     const { orm, options, leases } = this.#context;
-    const { id, type, subject = null, payload, created_at, attempts, tenant_key: kept = null } = event;
+    const { id, type, subject = null, created_at, attempts, tenant_key: kept = null } = event;
     const handled = { id, type, subject, payload, created_at, attempt: attempts + 1, tenant: keptKey(kept) };
     delivery.abort = new AbortController();
     const { signal } = delivery.abort;
@@ -386,7 +393,7 @@ export class Lane {
   }
 
   /** Stores the failure of an event: the time of its next attempt, or that it is a dead letter. */
-  async #fail(event: OutboxEvent, error: unknown): Promise<void> {
+  async #fail(event: ClaimedEvent, error: unknown): Promise<void> {
     const { maxAttempts, backoffMs, maxBackoffMs, log } = this.#context.options;
     if (error instanceof PutOff) return this.#retry(event, error.retryAt, {});
     const attempts = event.attempts + 1;
@@ -402,7 +409,7 @@ export class Lane {
     await this.#retry(event, dueMs, { attempts, last_error });
   }
 
-  async #retry(event: OutboxEvent, dueMs: number, changes: Partial<OutboxEvent>): Promise<void> {
+  async #retry(event: ClaimedEvent, dueMs: number, changes: Partial<OutboxEvent>): Promise<void> {
     this.#wakeAt(dueMs, event.subject);
     await this.#note(event, { ...changes, due_at: new Date(dueMs) });
   }
@@ -422,7 +429,7 @@ export class Lane {
     this.#retries.add(timer);
   }
 
-  async #note(event: OutboxEvent, changes: Partial<OutboxEvent>): Promise<void> {
+  async #note(event: ClaimedEvent, changes: Partial<OutboxEvent>): Promise<void> {
     const { leases, options } = this.#context;
     const stored = await leases.finish([event], changes);
     if (stored === 0) warnOfLostLease(options.log, [event], stored);

@@ -2,13 +2,13 @@ import { type EntityManager, type FilterQuery, LockMode, type MikroORM } from '@
 import { canSkipLocked } from '@viewset/core';
 import { randomUUID } from 'node:crypto';
 import type { LaneName } from '../lanes.ts';
-import { OutboxEvent, STORED } from '../outbox-event.ts';
+import { CLAIMED_FIELDS, type ClaimedEvent, OutboxEvent, STORED } from '../outbox-event.ts';
 import { type FirstWaiting, firstWaitingOf, type Head, type HeadSearch } from './first-waiting.ts';
 
 /** Events of one subject, in order, leased by one worker. */
 export interface Claim {
   readonly lease: string;
-  readonly events: readonly OutboxEvent[];
+  readonly events: readonly ClaimedEvent[];
   /** True if the subject has more events than a claim may have. */
   readonly isCut: boolean;
 }
@@ -138,7 +138,7 @@ export class Leases {
   }
 
   /** Extends leases and returns their new end. */
-  async extend(events: readonly OutboxEvent[]): Promise<number> {
+  async extend(events: readonly ClaimedEvent[]): Promise<number> {
     const end = Date.now() + this.#leaseMs;
     const leased_until = new Date(end);
     await this.#fork().nativeUpdate(OutboxEvent, leasedBy(events), { leased_until }, STORED);
@@ -146,20 +146,27 @@ export class Leases {
   }
 
   /** Gives events back to all workers. */
-  async release(events: readonly OutboxEvent[]): Promise<void> {
+  async release(events: readonly ClaimedEvent[]): Promise<void> {
     if (events.length === 0) return;
     const free = { lease: null, leased_until: null };
     await this.#fork().nativeUpdate(OutboxEvent, leasedBy(events), free, STORED);
   }
 
   /** Changes events and ends their leases. Returns how many still had their lease. */
-  async finish(events: readonly OutboxEvent[], changes: Partial<OutboxEvent>): Promise<number> {
+  async finish(events: readonly ClaimedEvent[], changes: Partial<OutboxEvent>): Promise<number> {
     return this.#fork().nativeUpdate(
       OutboxEvent,
       leasedBy(events),
       { ...changes, lease: null, leased_until: null },
       STORED,
     );
+  }
+
+  /** Reads payloads, by the ids of their events. */
+  async payloadsOf(events: readonly ClaimedEvent[]): Promise<Map<string, unknown>> {
+    const options = { ...STORED, fields: ['id', 'payload'], disableIdentityMap: true } as const;
+    const found = await this.#fork().find(OutboxEvent, { id: { $in: events.map(({ id }) => id) } }, options);
+    return new Map(found.map(({ id, payload }) => [id, payload]));
   }
 
   #fork(): EntityManager {
@@ -185,8 +192,9 @@ export class Leases {
     const em = this.#fork();
     const subjects = heads.flatMap(({ subject }) => subject ?? []);
     const single = heads.filter(({ subject }) => typeof subject !== 'string').map(({ id }) => id);
+    const options = { ...STORED, fields: CLAIMED_FIELDS } as const;
     const alone =
-      single.length === 0 ? [] : await em.find(OutboxEvent, { ...WAITING, id: { $in: single }, lease }, STORED);
+      single.length === 0 ? [] : await em.find(OutboxEvent, { ...WAITING, id: { $in: single }, lease }, options);
     const claims: Claim[] = alone.map((event) => ({ lease, events: [event], isCut: false }));
     for (const events of await this.#findFirst(subjects, perSubject)) {
       const due = events.slice(0, events.findIndex(isLater) >>> 0);
@@ -200,8 +208,8 @@ export class Leases {
   }
 
   /** Finds the first waiting events of each subject. */
-  async #findFirst(subjects: readonly string[], perSubject: number): Promise<(readonly OutboxEvent[])[]> {
-    const found: OutboxEvent[] = [];
+  async #findFirst(subjects: readonly string[], perSubject: number): Promise<(readonly ClaimedEvent[])[]> {
+    const found: ClaimedEvent[] = [];
     for (let start = 0; start < subjects.length; start += SUBJECTS_PER_QUERY) {
       const some = subjects.slice(start, start + SUBJECTS_PER_QUERY);
       found.push(...(await this.#first.findFirst(this.#fork(), some, perSubject)));
@@ -210,7 +218,7 @@ export class Leases {
   }
 
   /** Takes the events of a subject that are not leased yet. Returns false if another worker has taken one of them. */
-  async #takeBehind(em: EntityManager, events: readonly OutboxEvent[], lease: string): Promise<boolean> {
+  async #takeBehind(em: EntityManager, events: readonly ClaimedEvent[], lease: string): Promise<boolean> {
     const behind = events.filter((event) => event.lease !== lease).map(({ id }) => id);
     for (const event of events) event.lease = lease;
     if (behind.length === 0) return true;
@@ -219,7 +227,7 @@ export class Leases {
   }
 
   /** Gives a subject back for a moment, because another worker has events of it. */
-  async #putOff(events: readonly OutboxEvent[], lease: string): Promise<void> {
+  async #putOff(events: readonly ClaimedEvent[], lease: string): Promise<void> {
     const where = { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease };
     const changes = { lease: null, leased_until: null, due_at: new Date(Date.now() + LEASED_ELSEWHERE_MS) };
     await this.#fork().nativeUpdate(OutboxEvent, where, changes, STORED);
@@ -230,11 +238,11 @@ export class Leases {
   }
 }
 
-function isLeased({ leased_until: until }: OutboxEvent): boolean {
+function isLeased({ leased_until: until }: ClaimedEvent): boolean {
   return until instanceof Date && until.getTime() > Date.now();
 }
 
-function isLater({ due_at: dueAt }: OutboxEvent): boolean {
+function isLater({ due_at: dueAt }: ClaimedEvent): boolean {
   return dueAt.getTime() > Date.now();
 }
 
@@ -256,7 +264,7 @@ function dueIn({ lane, skippedSubjects, fullShares, onlyShares, fullOwners }: Wa
 }
 
 /** Matches the events while the worker leases them. */
-function leasedBy(events: readonly OutboxEvent[]): FilterQuery<OutboxEvent> {
+function leasedBy(events: readonly ClaimedEvent[]): FilterQuery<OutboxEvent> {
   const leases = [...new Set(events.map(({ lease }) => lease!))];
   return { ...WAITING, id: { $in: events.map(({ id }) => id) }, lease: { $in: leases } };
 }
