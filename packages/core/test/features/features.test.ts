@@ -229,6 +229,22 @@ const audit = (resolve: Feature<boolean>['resolve']): Feature<boolean> => ({
   resolve,
 });
 
+t.test('a feature is resolved for views with its option alone, unless it says always', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  class Plain extends ModelViewSet(Book, { read }) {}
+  for (const [always, times] of [
+    [{}, 0],
+    [{ always: undefined }, 0],
+    [{ always: false }, 0],
+    [{ always: true }, 1],
+  ] as const) {
+    let resolved = 0;
+    const feature = { ...audit(() => (resolved++, {})), ...always };
+    t.equal(await errorAtStart(t, orm, Plain, { features: [feature as Feature<boolean>] }), undefined);
+    t.equal(resolved, times, JSON.stringify(always));
+  }
+});
+
 t.test('what resolve() returns is checked at start', async (t) => {
   const orm = await openSqlite(t, { entities: LIBRARY });
   class BookViewSet extends ModelViewSet(Book, { read, write, audited: true }) {}

@@ -100,7 +100,7 @@ export class Features {
     return [...this.#byOption.values()].flatMap((feature) => {
       const { option } = feature;
       const value = view.options[option];
-      if (value === undefined && !('always' in feature)) return [];
+      if (value === undefined && !('always' in feature && feature.always)) return [];
       if (!('needs' in feature)) return [{ ...partsOf(feature, view, value), option }];
       if (value === false || (Array.isArray(value) && value.length === 0)) return [];
       throw new ImproperlyConfigured(`${view.name}: option "${option}" needs a plugin that ${feature.needs}`);

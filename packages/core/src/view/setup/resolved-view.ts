@@ -232,10 +232,18 @@ function checkReadOnly(name: string, { className }: EntityMetadata, options: Any
   );
 }
 
-/** @throws ImproperlyConfigured if the view declares an action of the same name as an option */
+/**
+ * A file has only a GET route, so an action of its name may have the other methods, such as a POST that replaces the file.
+ *
+ * @throws ImproperlyConfigured if the view declares an action of the same name as an option
+ */
 function checkActions(view: FeaturedView, actions: ReadonlyMap<string, Action>): void {
   const viewActions = actionsOf(view);
-  const taken = [...actions.keys()].find((each) => viewActions.has(each));
+  const [taken] =
+    [...actions].find(([name, { traits }]) => {
+      const methods = viewActions.get(name)?.methods;
+      return methods !== undefined && (traits?.sendsFile !== true || methods.includes('get'));
+    }) ?? [];
   if (taken === undefined) return;
   throw new ImproperlyConfigured(
     `${view.name}: its options make an action "${taken}", and the view has another action of this name; rename it`,

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import {
+  action,
   type FileStore,
   FileType,
   file,
@@ -25,7 +26,7 @@ import {
   writeShape,
 } from '../../../src/index.ts';
 import { forEachDatabase, openSqlite } from '../../support/databases.ts';
-import { testApp } from '../../support/library.ts';
+import { errorAtStart, testApp } from '../../support/library.ts';
 
 const Ticket = defineEntity({
   name: 'Ticket',
@@ -528,4 +529,25 @@ t.test('a file that cannot be taken is refused at start', async (t) => {
   t.throws(() => writeShape(Ticket, [], { title: field as never }), { message: /Ticket.title is not a file/ });
   const orm = await openSqlite(t, { entities: [Ticket, Note] });
   await t.rejects(testApp(t, orm, [new Router().register('notes', NoteViewSet)]), { message: /no view sends it/ });
+});
+
+t.test('an action may have the name of a file, with another method than GET', async (t) => {
+  const orm = await openSqlite(t, { entities: [Ticket] });
+  await freshFolder(t);
+  const options = { read: readShape(Ticket, ['id', 'screen']), write } as const;
+  class Posting extends ModelViewSet(Ticket, options) {
+    screen = action({ methods: ['post'], detail: true }, () => ({ taken: true }));
+  }
+  class Reading extends ModelViewSet(Ticket, options) {
+    screen = action({ detail: true }, () => ({ taken: true }));
+  }
+  const app = await testApp(t, orm, [new Router().register('tickets', Posting)]);
+  const created = await app.inject({ method: 'POST', url: '/tickets', ...form(TITLE, SCREEN) });
+  t.equal(created.statusCode, 201);
+  const { id } = created.json<{ id: number }>();
+  const posted = await app.inject({ method: 'POST', url: `/tickets/${id}/screen` });
+  t.same(posted.json(), { taken: true });
+  const got = await app.inject({ url: `/tickets/${id}/screen` });
+  t.same(got.rawPayload, PNG);
+  t.match(await errorAtStart(t, orm, Reading), /its options make an action "screen", and the view has another action/);
 });
