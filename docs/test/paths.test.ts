@@ -131,7 +131,8 @@ function basesOf({ text, section }: Sentence): string[] {
     short === undefined ? name : `packages/${short}`,
   );
   const folders = [...new Set([...packages, ...(section === undefined ? [] : [section])])];
-  return ['', core, ...folders.flatMap((folder) => [folder, `${folder}/src`])];
+  const named = spansOf(text).filter((span) => PATH.test(span) && span.endsWith('/'));
+  return ['', core, ...folders.flatMap((folder) => [folder, `${folder}/src`]), ...named];
 }
 
 function spansOf(text: string): string[] {

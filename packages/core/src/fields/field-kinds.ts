@@ -92,7 +92,7 @@ function kind(
 }
 
 /**
- * Everything that depends on the kind of a field. The rules of bodies and the values of drivers belong to upper layers.
+ * What follows from the kind of a field. The rules of bodies, unique values and the values of drivers belong to other rooms.
  */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
   string: kind({

@@ -57,7 +57,7 @@ export interface RequestState {
   rejection: Rejection | undefined;
   /** The record of the request, once it was looked up, and the transaction that read it. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
-  /** The answers that a view has chosen for the request; undefined before that. */
+  /** The outputs that a view has chosen for the request; undefined before that. */
   outputs: Partial<Record<OutputOperation, RecordOutput | undefined>> | undefined;
   /** The write shapes that a view has chosen for the request; undefined before that. */
   inputShapes: Partial<Record<InputOperation, InputShape>> | undefined;
@@ -65,7 +65,7 @@ export interface RequestState {
   lookUps: SharedLookUps | undefined;
   /** The reply of the request, from its handler on. */
   reply: FastifyReply | undefined;
-  /** The answers whose records depend on the request, by the answers that they were made from. */
+  /** The outputs whose records depend on the request, by the outputs that they were made from. */
   boundOutputs: Map<RecordOutput, RecordOutput> | undefined;
   /** The records to read after the handler has returned. Undefined for a handler without them. */
   unread: DeferredRecord[] | undefined;

@@ -19,7 +19,7 @@ import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from '.
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as floats. */
 export class SqliteDialect extends Dialect {
-  readonly name = 'SQLite';
+  readonly name: string = 'SQLite';
   readonly countsInline = false;
   readonly placeholder = '?';
   readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
