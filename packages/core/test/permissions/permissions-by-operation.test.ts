@@ -1,6 +1,7 @@
 /** `permissionClasses` with a list for each operation. */
 import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
+import { Readable } from 'node:stream';
 import t from 'tap';
 import {
   action,
@@ -48,7 +49,8 @@ const Editor = HasRole('editor');
 const Remover = HasRole('remover');
 const Boss = HasRole('boss');
 
-const image = file({ store: new Bucket(), maxBytes: 1000, types: ['image/*'], direct: true });
+const bucket = new Bucket();
+const image = file({ store: bucket, maxBytes: 1000, types: ['image/*'], direct: true });
 const read = readShape(Item, ['id', 'title', 'image']);
 const write = writeShape(Item, ['title', 'shelf'], { image });
 
@@ -96,6 +98,13 @@ class OwnedViewSet extends ModelViewSet(Item, {
   write: writeShape(Item, ['title', 'shelf', 'owner']),
   permissionClasses: { default: [IsAuthenticated], update: [IsOwner('owner')] },
 }) {}
+/** Its list shows a file that its records do not show. */
+class ScanViewSet extends ModelViewSet(Item, {
+  read: { default: readShape(Item, ['id', 'title']), list: read },
+  write,
+  operations: ['list', 'retrieve', 'create'],
+  permissionClasses: { default: [AllowAny], create: [Boss], list: [Lister, scoped(Item, () => ({ title__ne: 'Elm' }))] },
+}) {}
 class StatusViewSet extends ViewSet {
   override permissionClasses = { default: [IsAuthenticated], list: [AllowAny] };
   override list() {
@@ -116,6 +125,7 @@ const router = (): Router =>
     .register('shelves/:shelf/items', InShelfViewSet)
     .register('shelved', ShelvedViewSet)
     .register('owned', OwnedViewSet)
+    .register('scans', ScanViewSet)
     .register('status', StatusViewSet);
 
 forEachDatabase(t, { entities }, async (t, orm) => {
@@ -186,7 +196,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   t.test('only the operations of AllowAny alone need no token', async (t) => {
     const open = app.viewset.operations.filter((plan) => plan.allowsAnonymous).map((plan) => plan.operationId);
-    t.same(open.toSorted(), ['listShelves', 'listStatus']);
+    t.same(open.toSorted(), ['imageScan', 'listShelves', 'listStatus', 'retrieveScan']);
     t.equal((await send('', 'GET', '/status')).statusCode, 200);
     t.equal((await send('', 'POST', '/status')).statusCode, 401);
     t.equal((await send('', 'GET', '/status/ping')).statusCode, 401);
@@ -206,6 +216,25 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       t.same((await send('ann', 'GET', '/shelves/all')).json(), { count: 2 });
     },
   );
+
+  t.test('a file that the list alone shows needs the permissions of the list', async (t) => {
+    const stored = (key: string) => ({ key, name: 'a.png', type: 'image/png', size: 4 });
+    await bucket.put('ash', Readable.from([Buffer.from('ash!')]));
+    const em = orm.em.fork();
+    const [ash] = await em.find(Item, {});
+    Object.assign(ash!, { image: stored('ash') });
+    em.create(Item, { title: 'Elm', shelf: ash!.shelf, owner: null, image: stored('ash'), deleted_at: null });
+    await em.flush();
+    for (const user of ['', 'reader']) {
+      t.notHas((await send(user, 'GET', '/scans/1')).json(), { image: {} });
+      t.not((await send(user, 'GET', '/scans')).statusCode, 200);
+      t.equal((await send(user, 'GET', '/scans/1/image')).statusCode, 404, user);
+      t.notMatch((await send(user, 'OPTIONS', '/scans/1')).body, /image/i);
+    }
+    t.equal((await send('lister', 'GET', '/scans/1/image')).body, 'ash!');
+    t.same((await send('lister', 'GET', '/scans')).json().results.length, 1);
+    t.equal((await send('lister', 'GET', '/scans/2/image')).statusCode, 404, 'the scope of the list hides it');
+  });
 
   t.test('an owner class of one operation sets the field on create', async (t) => {
     const made = await send('ann', 'POST', '/owned', { title: 'Oak', shelf: 1, owner: 9 });

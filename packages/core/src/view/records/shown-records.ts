@@ -4,6 +4,7 @@ import { NotFound, orNotFound, refusalStatus } from '../../errors/errors.ts';
 import { isRecord } from '../../support/json.ts';
 import type { Condition } from '../../query/language/condition.ts';
 import { evaluatePermissions } from '../../permissions/evaluate.ts';
+import type { ObjectCheck } from '../../permissions/grant.ts';
 import type { Permission, PermissionView } from '../../permissions/permission.ts';
 import { namesShowing } from '../../shapes/read/read-shape.ts';
 import { recordSentBy } from '../output/sent-record.ts';
@@ -33,7 +34,10 @@ type Permit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 /** The declarations of a view that decide which records it shows. */
 export interface ShowingDefinition extends ParentDefinition {
   readonly operations: readonly Operation[];
-  readonly permissions: { readonly showing: readonly Permission[] };
+  readonly permissions: {
+    readonly showing: readonly Permission[];
+    of(operation: Operation): readonly Permission[];
+  };
   readonly outputs: RecordOutputs;
   /** The options of the view, by name. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -119,16 +123,39 @@ export class ShownRecords {
     const { operations, outputs, overrides } = this.definition;
     stateOf(request).reply = reply;
     const { shown } = await this.admit(request, (request.params as { readonly pk: string }).pk);
-    const reads = operations.filter((operation): operation is 'list' | 'retrieve' => !isWrite(operation));
-    const shapes = reads.map((operation) => outputs.of(shown, operation).shape);
-    const names = shapes.flatMap((shape) => namesShowing(shape, file));
-    if (names.length === 0) throw new NotFound();
+    const readers: { readonly names: readonly string[]; readonly allows: ObjectCheck }[] = [];
+    for (const operation of operations) {
+      if (isWrite(operation)) continue;
+      const names = namesShowing(outputs.of(shown, operation as 'list' | 'retrieve').shape, file);
+      const allows = names.length === 0 ? undefined : await this.#readerOf(shown, operation);
+      if (allows !== undefined) readers.push({ names, allows });
+    }
+    if (readers.length === 0) throw new NotFound();
     if (overrides.handles.retrieve || overrides.represents) {
       const record = await this.#ask(shown, 'retrieve');
-      if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
+      if (!readers.some(({ names }) => names.some((name) => isRecord(record[name])))) throw new NotFound();
     }
     await this.#lookUp(shown, false);
-    return this.view.getObject(request);
+    const entity = await this.view.getObject(request);
+    for (const { allows } of readers) if (await allows(entity)) return entity;
+    throw new NotFound();
+  }
+
+  /**
+   * Returns which records the permissions of a read operation show to an admitted request, if the operation has other
+   * permissions than those that `admit` checks. Undefined if they refuse the request.
+   */
+  async #readerOf(shown: FastifyRequest, operation: Operation): Promise<ObjectCheck | undefined> {
+    const { permissions } = this.definition;
+    const ofOperation = permissions.of(operation);
+    if (ofOperation === permissions.showing) return () => true;
+    try {
+      const grant = await evaluatePermissions(ofOperation, shown, this.view, { object: false });
+      return grant.denied ? undefined : (entity) => grant.allows(entity);
+    } catch (error) {
+      if (refuses(error)) return undefined;
+      throw error;
+    }
   }
 
   /**
