@@ -13,19 +13,52 @@ export interface OffsetChange {
 const NAME = /^(?:UTC|[A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)+)$/;
 
 /**
+ * The present names of zones that Intl calls by former names. Databases may lack the former names, because some systems
+ * ship them in a package of their own.
+ */
+const PRESENT_NAMES: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+};
+
+/**
  * Returns the name of an IANA time zone as databases spell it; undefined for any other value.
  *
  * @example
  * timeZoneName('europe/berlin'); // 'Europe/Berlin'
+ * timeZoneName('Asia/Calcutta'); // 'Asia/Kolkata'
  */
 export function timeZoneName(value: unknown): string | undefined {
   if (typeof value !== 'string' || !NAME.test(value)) return undefined;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone;
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions();
+    return PRESENT_NAMES[timeZone] ?? timeZone;
   } catch {
     return undefined;
   }
 }
+
+/** The first local day, which is the one of times that are still in the year 0 in their zone. */
+export const FIRST_LOCAL_DAY = '0001-01-01';
+/** The last local day, which is the one of times that are in the year 10000 already. `9999-12-31T23:59:59Z` means "for ever". */
+export const LAST_LOCAL_DAY = '9999-12-31';
 
 /** Finds the time zone that a misspelt name most likely means. */
 export function nearestTimeZone(name: string): string | undefined {

@@ -99,9 +99,18 @@ function keyOf({ path, period, zone }: GroupKey, name: string): Document {
   return orNull({ $dateToString: { date: start, format: '%Y-%m-%d' } });
 }
 
+/** The days of times that are in the year 0 or 10000 in their zone. */
+const [FIRST_LOCAL_DAY, LAST_LOCAL_DAY] = ['0001-01-01', '9999-12-31'];
+
 /** The day of a time in a zone, as text. A local midnight may not exist, so the day is never one of the zone's times. */
 function dayIn(timezone: string, date: string): Document {
-  return { $dateToString: { date, timezone, format: '%Y-%m-%d' } };
+  const year = { $year: { date, timezone } };
+  const isLaterThan = (limit: number): Document => ({ $gt: [year, limit] });
+  const branches = [
+    { case: isLaterThan(9999), then: LAST_LOCAL_DAY },
+    { case: { $and: [{ $gt: [date, null] }, { $not: [isLaterThan(0)] }] }, then: FIRST_LOCAL_DAY },
+  ];
+  return { $switch: { branches, default: { $dateToString: { date, timezone, format: '%Y-%m-%d' } } } };
 }
 
 function atMidnight(dateString: Document | string): Document {

@@ -115,6 +115,47 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     });
   }
 
+  t.test('times at the ends of the calendar have a day of the calendar in every zone', async (t) => {
+    await store([
+      new Date('0001-01-01T00:00:00Z'),
+      new Date('0001-01-01T23:59:59.999Z'),
+      new Date('9999-12-31T00:00:00Z'),
+      new Date('9999-12-31T23:59:59.999Z'),
+    ]);
+    const rows = async (zone: string, period: string) => {
+      const answer = await app.inject({
+        url: `/by-request/summary?group=at:${period}`,
+        headers: { 'x-zone': zone },
+      });
+      t.equal(answer.statusCode, 200, `${zone} ${period}`);
+      return (answer.json().results as Row[]).map((row) => [row.group[`at:${period}`], row.count]);
+    };
+    t.same(await rows('Asia/Tokyo', 'day'), [
+      ['0001-01-01', 1],
+      ['0001-01-02', 1],
+      ['9999-12-31', 2],
+    ]);
+    t.same(await rows('America/New_York', 'day'), [
+      ['0001-01-01', 2],
+      ['9999-12-30', 1],
+      ['9999-12-31', 1],
+    ]);
+    for (const zone of ['UTC', 'Asia/Tokyo', 'America/New_York', 'Pacific/Kiritimati']) {
+      t.same(await rows(zone, 'week'), [
+        ['0001-01-01', 2],
+        ['9999-12-27', 2],
+      ]);
+      t.same(await rows(zone, 'month'), [
+        ['0001-01-01', 2],
+        ['9999-12-01', 2],
+      ]);
+      t.same(await rows(zone, 'year'), [
+        ['0001-01-01', 2],
+        ['9999-01-01', 2],
+      ]);
+    }
+  });
+
   t.test('each request may have its own zone; null is a group; a date has no zone', async (t) => {
     await store([new Date('2026-03-31T22:30:00Z'), new Date('2026-04-05T22:30:00Z')]);
     const em = orm.em.fork();
@@ -144,6 +185,7 @@ forEachDatabase(t, { entities, onLibSql: true }, async (t, orm) => {
     ]);
     const wrong = await app.inject({ url: '/by-request/summary?group=at:day', headers: { 'x-zone': "'; drop" } });
     t.equal(wrong.statusCode, 500);
+    t.same(await rows('Asia/Kolkata', 'at:day'), await rows('Asia/Calcutta', 'at:day'));
     const few = await app.inject({ url: '/by-request/summary?group=day:week', headers: { 'x-zone': 'Nowhere' } });
     t.equal(few.statusCode, 200, 'the zone is not read for other groups');
   });
@@ -166,6 +208,21 @@ t.test('zones are checked at start', async (t) => {
   t.match(await refused({ group: ['day:week'], timeZone: 'Europe/Berlin' }), /no effect/);
   t.equal(await refused({ group: ['at:day'], timeZone: 'Europe/Berlin' }), undefined);
   t.equal(timeZoneName('america/new_york'), 'America/New_York');
+});
+
+t.test('zones have their present names, which every database knows', (t) => {
+  for (const [name, expected] of [
+    ['asia/kolkata', 'Asia/Kolkata'],
+    ['Asia/Calcutta', 'Asia/Kolkata'],
+    ['Europe/Kiev', 'Europe/Kyiv'],
+    ['America/Buenos_Aires', 'America/Argentina/Buenos_Aires'],
+    ['Asia/Saigon', 'Asia/Ho_Chi_Minh'],
+    ['US/Eastern', 'America/New_York'],
+    ['Etc/UTC', 'UTC'],
+  ] as const) {
+    t.equal(timeZoneName(name), expected);
+  }
+  t.end();
 });
 
 t.test('the document names the zone', async (t) => {

@@ -3,6 +3,7 @@ import type { Awaitable } from '../../../support/awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import { FIRST_LOCAL_DAY, LAST_LOCAL_DAY } from '../../../fields/time-zone.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Period } from '../../../query/language/grouping.ts';
 import type { Lookup } from '../../../query/language/lookup.ts';
@@ -73,7 +74,7 @@ export class PostgreSqlDialect extends Dialect {
 
   startOf(path: FieldPath, sql: string, period: Period, zone?: string): string {
     const utc = this.#inUtc(path, sql);
-    const local = zone === undefined ? utc : `${utc} at time zone 'UTC' at time zone '${zone}'`;
+    const local = zone === undefined ? utc : localTime(utc, zone);
     return `date_trunc('${period}', ${local})::date::text`;
   }
 
@@ -228,4 +229,11 @@ function compareFoldedText(column: string, lookup: Lookup, folded: string): Comp
   return lookup === 'iexact'
     ? { template: `${column} = ${VALUE}`, values: [folded] }
     : { template: `${column} like ${VALUE}`, values: [likePattern(lookup, folded)] };
+}
+
+/** The time in a zone, within the years that a day of the zone may have. `least` and `greatest` skip NULL. */
+function localTime(utc: string, zone: string): string {
+  const local = `${utc} at time zone 'UTC' at time zone '${zone}'`;
+  const [first, last] = [FIRST_LOCAL_DAY, LAST_LOCAL_DAY].map((day) => `timestamp '${day}'`);
+  return `case when ${utc} is not null then least(greatest(${local}, ${first}), ${last}) end`;
 }

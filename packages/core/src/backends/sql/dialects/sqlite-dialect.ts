@@ -4,7 +4,7 @@ import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import { decimalOf } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
+import { FIRST_LOCAL_DAY, LAST_LOCAL_DAY, type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
 import type { Period } from '../../../query/language/grouping.ts';
 import type { Lookup } from '../../../query/language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -68,7 +68,8 @@ export class SqliteDialect extends Dialect {
 
   startOf(path: FieldPath, sql: string, period: Period, zone?: string): string {
     if (zone !== undefined) {
-      const local = `(t + ${offsetSql(offsetChanges(zone))}) / 1000.0, 'unixepoch'`;
+      const inZone = `min(max(t + ${offsetSql(offsetChanges(zone))}, ${Date.parse(FIRST_LOCAL_DAY)}), ${Date.parse(LAST_LOCAL_DAY)})`;
+      const local = `${inZone} / 1000.0, 'unixepoch'`;
       return `(select strftime('%Y-%m-%d', ${local}${START_OF[period]}) from (select ${sql} as t))`;
     }
     const time = path.type.kind === 'date' ? sql : `${sql} / 1000.0, 'unixepoch'`;
