@@ -103,7 +103,11 @@ class ScanViewSet extends ModelViewSet(Item, {
   read: { default: readShape(Item, ['id', 'title']), list: read },
   write,
   operations: ['list', 'retrieve', 'create'],
-  permissionClasses: { default: [AllowAny], create: [Boss], list: [Lister, scoped(Item, () => ({ title__ne: 'Elm' }))] },
+  permissionClasses: {
+    default: [AllowAny],
+    create: [Boss],
+    list: [Lister, scoped(Item, () => ({ title__ne: 'Elm' }))],
+  },
 }) {}
 class StatusViewSet extends ViewSet {
   override permissionClasses = { default: [IsAuthenticated], list: [AllowAny] };
