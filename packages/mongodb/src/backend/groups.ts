@@ -105,12 +105,9 @@ const [FIRST_LOCAL_DAY, LAST_LOCAL_DAY] = ['0001-01-01', '9999-12-31'];
 /** The day of a time in a zone, as text. A local midnight may not exist, so the day is never one of the zone's times. */
 function dayIn(timezone: string, date: string): Document {
   const year = { $year: { date, timezone } };
-  const isLaterThan = (limit: number): Document => ({ $gt: [year, limit] });
-  const branches = [
-    { case: isLaterThan(9999), then: LAST_LOCAL_DAY },
-    { case: { $and: [{ $gt: [date, null] }, { $not: [isLaterThan(0)] }] }, then: FIRST_LOCAL_DAY },
-  ];
-  return { $switch: { branches, default: { $dateToString: { date, timezone, format: '%Y-%m-%d' } } } };
+  const day = { $dateToString: { date, timezone, format: '%Y-%m-%d' } };
+  const notBefore = { $cond: [{ $eq: [year, 0] }, FIRST_LOCAL_DAY, day] };
+  return { $cond: [{ $gt: [year, 9999] }, LAST_LOCAL_DAY, notBefore] };
 }
 
 function atMidnight(dateString: Document | string): Document {

@@ -126,7 +126,7 @@ export class ShownRecords {
     const readers: { readonly names: readonly string[]; readonly allows: ObjectCheck }[] = [];
     for (const operation of operations) {
       if (isWrite(operation)) continue;
-      const names = namesShowing(outputs.of(shown, operation as 'list' | 'retrieve').shape, file);
+      const names = namesShowing(outputs.of(shown, operation).shape, file);
       const allows = names.length === 0 ? undefined : await this.#readerOf(shown, operation);
       if (allows !== undefined) readers.push({ names, allows });
     }
