@@ -2,7 +2,6 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { RecordOutputs } from '../output/record-outputs.ts';
-import type { Envelope } from '../output/envelope.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { ConstraintMessages } from './constraint-messages.ts';
 import type { InputResolution } from './input-resolution.ts';
@@ -25,7 +24,6 @@ export interface WritingDefinition {
   readonly nesting: Nesting | undefined;
   readonly overrides: ViewOverrides;
   readonly outputs: RecordOutputs;
-  readonly envelope: Envelope;
   /** Undefined if the view is read-only. */
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;
