@@ -172,7 +172,7 @@ new Router().register('books', V);`,
     code: `
 export class V extends ModelViewSet(Book, { read, write, jsonLogicFields: ['publisher.nmae'] }) {}`,
     message:
-      "Type '\"publisher.nmae\"' is not assignable to type 'JsonLogicField<Book>'. Did you mean '\"publisher.name\"'?",
+      "Type '\"publisher.nmae\"' is not assignable to type 'JsonValue<Book, string | number | boolean, string> | JsonLogicField<Book>'. Did you mean '\"publisher.name\"'?",
   },
   {
     name: 'request.user, who may be nobody',

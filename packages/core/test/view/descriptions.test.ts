@@ -40,7 +40,8 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
       descriptions: { update: 'x' },
     }) {}
     class MissingExample extends ModelViewSet(Book, brief) {}
-    const start = (View: typeof WrongField) => testApp(t, orm, [new Router().register('books', View)]);
+    const start = (View: new () => object) =>
+      testApp(t, orm, [new Router().register('books', View as typeof WrongField)]);
     await t.rejects(start(WrongField), ImproperlyConfigured);
     await t.rejects(start(WrongField), { message: /WrongField\.fieldWords.*"titel"; did you mean "title"/ });
     await t.rejects(start(WrongParameter), { message: /WrongParameter\.parameterWords.*did you mean "min_pages"/ });
