@@ -14,6 +14,7 @@ import { OPERATIONS } from '../view/request/operation.ts';
 import { DEFINE } from '../view/setup/view-definition.ts';
 import { Parent } from '../view/records/parent.ts';
 import { SHOWN_RECORDS } from '../view/records/shown-records.ts';
+import { checkLostActions } from '../view/setup/lost-actions.ts';
 import { checkMembers } from '../view/setup/class-members.ts';
 import { ViewSet } from '../view/viewset.ts';
 import { prepareWrites } from '../view/write/write-plan.ts';
@@ -141,6 +142,8 @@ export class Router<const Default extends EnvelopeOption = never> {
     const view = new View();
     checkActionNames(view);
     checkMembers(view, view instanceof ModelViewSetBase);
+    // A router with its own actions may take them from anywhere.
+    if (this.actions === Router.prototype.actions) checkLostActions(view.name, view);
     this.#registrations.push({
       path: checked,
       basename: options.basename ?? checked.replaceAll(/\/:\w+/g, '').replaceAll('/', '-'),

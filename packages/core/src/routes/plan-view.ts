@@ -62,6 +62,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
+  checkOpenRoutes(mounted, routes);
   for (const option of ['summaries', 'descriptions', 'examples'] as const) {
     checkOptionNames(`${view.name}.${option}`, view.documentation[option] ?? {}, mounted.definition.operations);
   }
@@ -225,6 +226,40 @@ function isOpen({ view, definition: { permissions } }: MountedView, declared: De
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
   return view.allowAnonymous ?? isAllowAny(permissions.declaredFor(declared.permissionsOf));
+}
+
+/**
+ * Rejects `allowAnonymous: true` whose every route refuses anonymous requests. A route of a feature does not count: the
+ * library has set its options.
+ *
+ * @throws ImproperlyConfigured with the names of the permission classes
+ */
+function checkOpenRoutes({ view, actions }: MountedView, routes: readonly PlannedRoute[]): void {
+  const check = (owner: string, opened: readonly PlannedRoute[]): void => {
+    if (opened.length === 0 || opened.some(({ plan }) => !plan.refusesAnonymous)) return;
+    const refusing = opened.flatMap(({ plan: { permissions, method } }) =>
+      permissions
+        .filter((permission) => permission[REFUSES_ANONYMOUS](method))
+        .map((permission) => permission.constructor.name),
+    );
+    throw new ImproperlyConfigured(
+      `${owner}: option "allowAnonymous" is true, but permissionClasses has ${[...new Set(refusing)].join(', ')}, which ` +
+        'refuses every anonymous request; leave the option out, or add AllowAny or IsSafeMethodOnly.or(…)',
+    );
+  };
+  if (view.allowAnonymous === true) {
+    check(
+      view.name,
+      routes.filter(({ declared: { options } }) => (options.allowAnonymous ?? options.permissionClasses) === undefined),
+    );
+  }
+  for (const [name, { options }] of actions) {
+    if (options.allowAnonymous !== true) continue;
+    check(
+      `${view.name}.${name}`,
+      routes.filter(({ declared }) => declared.action === name),
+    );
+  }
 }
 
 /**

@@ -132,7 +132,7 @@ export class ViewOverrides {
   }
 
   /**
-   * The only place that reads the source text of a function. An ORM without transactions must know at startup whether
+   * Reads the source text of a function, as the checks of lost actions and of operators do. An ORM without transactions must know at startup whether
    * an override calls `super`. There is no other way to know it before the call.
    */
   #reaches(method: Hook): boolean {

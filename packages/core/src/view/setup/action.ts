@@ -402,11 +402,15 @@ function isHooks(value: unknown): boolean {
   );
 }
 
+export function isAction(value: unknown): value is Action {
+  return typeof value === 'object' && value !== null && ACTION in value;
+}
+
 /** Returns the actions of a view by name, in the order of declaration. */
 export function actionsOf(view: object): Map<string, Action> {
   const actions = new Map<string, Action>();
   for (const [name, value] of Object.entries(view)) {
-    if (typeof value === 'object' && value !== null && ACTION in value) actions.set(name, value as Action);
+    if (isAction(value)) actions.set(name, value);
   }
   return actions;
 }

@@ -13,7 +13,9 @@ import { PERMISSIONS_RULE } from './view-permissions.ts';
 /** A member that a class of the application declares. */
 interface DeclaredMember {
   readonly name: string;
+  /** Undefined for a getter. */
   readonly value: unknown;
+  readonly getter: (() => unknown) | undefined;
   /** True for a member of the class, false for a member of the view. */
   readonly isStatic: boolean;
 }
@@ -94,9 +96,9 @@ export function spelledAlike(name: string): string {
 export function declaredMembers(view: object): readonly DeclaredMember[] {
   const members: DeclaredMember[] = [];
   const add = (owner: object, isStatic: boolean): void => {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+    for (const [name, { value, get: getter }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
       if (name === 'constructor' || (isStatic && OF_CLASSES.has(name))) continue;
-      members.push({ name, value: value as unknown, isStatic });
+      members.push({ name, value: value as unknown, getter, isStatic });
     }
   };
   add(view, false);
