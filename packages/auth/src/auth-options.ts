@@ -153,8 +153,8 @@ interface CommonOptions {
    */
   readonly argon2?: Argon2Options;
   /**
-   * The role of new accounts, by name. If no role has that name, they get none, and the first registration logs a warning.
-   * Default: `user`, without a warning.
+   * The role of new accounts, by name. If no role has that name, they get none. The log warns of it at the first
+   * registration, and with `checkTables` of `viewset` after the application listens. Default: `user`, without a warning.
    */
   readonly defaultRole?: string;
   /** The names that `HasPermission` accepts. A view with another one fails at startup. Default: any name. */

@@ -134,6 +134,7 @@ export const auth = fp(
     const access = new AccountAccess(accessEntities(options), orm.em);
     const mails = sendersOf(options, parts, store, instance);
     const endPendingLogins = pendingLoginsEnder(accounts, parts.loginLink, twoFactor);
+    if (app.viewset.checkTables) checkRoleOnListen(app, accounts);
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
@@ -498,6 +499,16 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
         `auth: no route has the path "${entry}" of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS)`,
       );
     }
+  });
+}
+
+/** Looks up the role of new accounts after the application listens. Nothing waits for it. */
+function checkRoleOnListen(app: FastifyInstance, accounts: Accounts): void {
+  app.addHook('onListen', (done) => {
+    done();
+    accounts.checkRole(app.viewset.orm.em.fork(), app.log).catch((error: unknown) => {
+      app.log.debug({ err: error }, 'auth: the role of option "defaultRole" was not looked up');
+    });
   });
 }
 

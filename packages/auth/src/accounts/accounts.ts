@@ -1,5 +1,5 @@
 import { type EntityManager, type EntityName, ForeignKeyConstraintViolationException } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import {
   InvalidUsage,
   inTransaction,
@@ -384,17 +384,26 @@ export class Accounts {
 
   /** Returns the role of new accounts; null if no role has its name. */
   async newRole(request: FastifyRequest): Promise<RoleFields | null> {
-    const role = await QuerySet.of(request.em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
-    if (role === undefined) this.#warnOfRole(request);
+    const role = await this.#findRole(request.em);
+    if (role === undefined) this.#warnOfRole(request.log);
     return role ?? null;
   }
 
+  /** Warns if no role has the name of the option `defaultRole`. Makes no query if the option is not given. */
+  async checkRole(em: EntityManager, log: FastifyBaseLogger): Promise<void> {
+    if (this.#defaultRole.isGiven && (await this.#findRole(em)) === undefined) this.#warnOfRole(log);
+  }
+
+  #findRole(em: EntityManager): Promise<RoleFields | undefined> {
+    return QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole.name }).entity();
+  }
+
   /** A misspelt name would leave every new account without a role, although its token claims the role `user`. */
-  #warnOfRole(request: FastifyRequest): void {
+  #warnOfRole(log: FastifyBaseLogger): void {
     const { name, isGiven } = this.#defaultRole;
     if (!isGiven || this.#hasWarnedOfRole) return;
     this.#hasWarnedOfRole = true;
-    request.log.warn(
+    log.warn(
       { defaultRole: name },
       `auth: no role has the name "${name}" of option "defaultRole", so new accounts have no role`,
     );

@@ -237,3 +237,47 @@ t.test('a default role that does not exist is one line in the log, at the first 
     t.equal(lines.filter((line) => line.includes('option \\"defaultRole\\"')).length, expected, String(defaultRole));
   }
 });
+
+t.test('with checkTables, it is in the log once the application listens', async (t) => {
+  for (const [defaultRole, checkTables, expected] of [
+    ['usr', true, 1],
+    ['usr', false, 0],
+    [undefined, true, 0],
+    ['user', true, 0],
+  ] as const) {
+    const orm = await openSqlite(t, { entities: [Account, Role] });
+    await orm.em.fork().insert(Role, { name: 'user' });
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const app = fastify(serverOptions({ logger: { level: 'debug', stream } }));
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm, checkTables });
+    const mailer = new MailBox();
+    const given = defaultRole === undefined ? {} : { defaultRole };
+    await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, ...given });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    // The check of the tables begins first, and makes more queries.
+    const last = expected === 1 ? 'no role has the name' : 'database was checked';
+    while (checkTables && !lines.some((line) => line.includes(last))) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const warned = lines.filter((line) => line.includes('no role has the name \\"usr\\" of option \\"defaultRole\\"'));
+    t.equal(warned.length, expected, String(defaultRole));
+  }
+});
+
+t.test('a table of roles that is missing does not stop the application', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  await orm.em.getConnection().execute('drop table role');
+  const lines: string[] = [];
+  const stream = { write: (line: string) => void lines.push(line) };
+  const app = fastify(serverOptions({ logger: { level: 'debug', stream } }));
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm, checkTables: true });
+  await app.register(auth, { account: Account, secret: SECRET, mailer: new MailBox(), defaultRole: 'user' });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  while (!lines.some((line) => line.includes('was not looked up'))) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/login', payload: {} })).statusCode, 400);
+});

@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../support/awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import type { ColumnDifference } from '../mikro/column-differences.ts';
 import type { Warn } from '../mikro/replicas.ts';
 import type { Condition } from '../query/language/condition.ts';
 import type { Group, Grouping } from '../query/language/grouping.ts';
@@ -64,6 +65,8 @@ export interface Backend {
    * all of them, or needs no tables.
    */
   missingPart(em: EntityManager, meta: EntityMetadata): Promise<string | undefined>;
+  /** Lists the columns that the database describes otherwise than the entities. None, if it has no columns. */
+  differingColumns(orm: MikroORM): Promise<readonly ColumnDifference[]>;
   /** @throws ImproperlyConfigured for an unsupported entity, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** Returns the records of a slice, or all records. */

@@ -1,3 +1,4 @@
+import type { ColumnDifference } from '../mikro/column-differences.ts';
 import type { Warn } from '../mikro/replicas.ts';
 import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../support/awaitable.ts';
@@ -53,6 +54,11 @@ export abstract class ReadingBackend<ItsQuestion extends Question> implements Ba
   /** By default the database makes what it lacks. */
   missingPart(_em: EntityManager, _meta: EntityMetadata): Promise<string | undefined> {
     return Promise.resolve(undefined);
+  }
+
+  /** By default there are no columns. */
+  differingColumns(_orm: MikroORM): Promise<readonly ColumnDifference[]> {
+    return Promise.resolve([]);
   }
 
   /** By default the violated table is the entity's. */

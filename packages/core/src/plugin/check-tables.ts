@@ -1,15 +1,19 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
 import { checkEntity } from '../backends/check-entity.ts';
+import type { ColumnDifference } from '../mikro/column-differences.ts';
 import { findBackend } from '../query/backend-of.ts';
 
+const DIFFERENCE_CURE =
+  'write a migration, or `await orm.schema.update()` while you develop; `viewset check` prints the statements';
 const CURE = 'run your migrations, or `await orm.schema.update({ safe: true })` while you develop';
 
-/** The most tables that the message names. The log has all of them. */
+/** The most tables, or columns, that the message names. The log has all of them. */
 const NAMED = 5;
 
 /**
- * Warns of entities whose table or column the database lacks, after the application listens. Nothing waits for it, so a
+ * Warns of entities whose table or column the database lacks, and of columns whose type, length, nullability or enum it
+ * has otherwise, after the application listens. Nothing waits for it, so a
  * slow or missing database does not delay the start.
  */
 export function warnOfMissingTables(app: FastifyInstance, orm: MikroORM): void {
@@ -25,22 +29,50 @@ export function warnOfMissingTables(app: FastifyInstance, orm: MikroORM): void {
 
 async function warn(app: FastifyInstance, orm: MikroORM, isClosed: () => boolean): Promise<void> {
   const missing: string[] = [];
+  let differing: readonly ColumnDifference[] = [];
   try {
+    const backend = findBackend(orm.em);
     for (const meta of orm.getMetadata().getAll().values()) {
       if (isClosed()) return;
       if (!hasTable(meta)) continue;
-      const part = await findBackend(orm.em)?.missingPart(orm.em.fork(), meta);
+      const part = await backend?.missingPart(orm.em.fork(), meta);
       if (part !== undefined) missing.push(`${part} (entity ${meta.className})`);
     }
+    if (isClosed()) return;
+    differing = (await backend?.differingColumns(orm)) ?? [];
+    app.log.debug('the database was checked');
   } catch (error) {
     if (!isClosed()) app.log.debug({ err: error }, 'the tables of the database were not checked');
-    return;
   }
-  if (missing.length === 0) return;
-  missing.sort();
-  const others = missing.length - NAMED;
-  const list = `${missing.slice(0, NAMED).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-  app.log.warn({ missing }, `The database lacks ${list}: ${CURE}`);
+  if (isClosed()) return;
+  if (missing.length > 0) {
+    missing.sort();
+    app.log.warn({ missing }, `The database lacks ${named(missing, ', ')}: ${CURE}`);
+  }
+  if (differing.length > 0) {
+    const classOf = classNames(orm);
+    const columns = differing
+      .map(({ table, column, actual, declared }) => {
+        return `the column "${column}" of the table "${table}" ${actual}, but ${classOf(table)} ${declared}`;
+      })
+      .toSorted();
+    app.log.warn(
+      { differing: columns },
+      `The database differs from the entities: ${named(columns, '; ')}: ${DIFFERENCE_CURE}`,
+    );
+  }
+}
+
+function named(parts: readonly string[], separator: string): string {
+  const others = parts.length - NAMED;
+  return `${parts.slice(0, NAMED).join(separator)}${others > 0 ? ` and ${others} more` : ''}`;
+}
+
+/** Finds the entity of a table. */
+function classNames(orm: MikroORM): (table: string) => string {
+  const metas = [...orm.getMetadata().getAll().values()].filter((meta) => meta.root === meta && !meta.abstract);
+  const names = new Map(metas.map(({ tableName, className }) => [tableName, className]));
+  return (table) => `the entity ${names.get(table) ?? table}`;
 }
 
 /** Reports whether an entity has a table, whose place is known. */

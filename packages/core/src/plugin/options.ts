@@ -118,8 +118,8 @@ export interface ViewsetOptions {
   /** The most exports that this process sends at once. Further exports give 503. Infinity: no limit. Default: 50. */
   readonly maxExports?: number;
   /**
-   * True: after the application listens, the log warns of entities whose table or column the database lacks. It costs
-   * one small query for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
+   * True: after the application listens, the log warns of entities whose table or column the database lacks. It also
+   * warns of columns whose type, length, nullability or enum differs from the entity. It costs a few small queries for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
    * `node --test` runs.
    */
   readonly checkTables?: boolean;

@@ -46,6 +46,11 @@ export interface ViewsetInstance {
   readonly defaults: ViewDefaults;
   /** The rules of the `throttles` option, which apply to every route. */
   readonly throttles: readonly RateLimitRule[];
+  /**
+   * The option `checkTables`, or its default. If it is true, plugins may check their own records after the application
+   * listens.
+   */
+  readonly checkTables: boolean;
   /** The plans of all routers' routes, in the order of their registration. */
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
@@ -142,7 +147,8 @@ export const viewset = fp(
     decorateRequests(app, options);
     hearTransactions(options.orm);
     app.addHook('onReady', () => startDatabase(app, options.orm));
-    if (given.checkTables ?? isDevelopment()) warnOfMissingTables(app, options.orm);
+    const checkTables = given.checkTables ?? isDevelopment();
+    if (checkTables) warnOfMissingTables(app, options.orm);
     if (options.errorHandler) explainDuplicateHandler('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => respondNotFound(app));
     const throttles = new Throttles(app, options);
@@ -170,6 +176,7 @@ export const viewset = fp(
       Object.freeze({
         orm,
         defaults,
+        checkTables,
         throttles: options.throttles,
         operations,
         routeNames,

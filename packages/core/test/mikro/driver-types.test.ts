@@ -4,10 +4,14 @@ import type {
   SqlEntityManager as OrmEntityManager,
   PostgreSqlConnection,
   PostgreSqlPlatform,
+  DatabaseSchema,
+  DatabaseTable,
+  SqlSchemaGenerator,
 } from '@mikro-orm/postgresql';
 import type { SqliteConnection as OrmSqliteConnection } from '@mikro-orm/sqlite';
 import t from 'tap';
 import type { CancellableClient } from '../../src/mikro/cancel-statement.ts';
+import type { SchemaTable, TableGenerator, TableSchema, TableSchemaClass } from '../../src/mikro/column-differences.ts';
 import type { KyselyTransaction } from '../../src/mikro/endable-transaction.ts';
 import type { RunningTransaction } from '../../src/mikro/ended-transaction.ts';
 import type { PooledClient, WatchedPool } from '../../src/mikro/lost-connections.ts';
@@ -37,6 +41,10 @@ const manager = (published: OrmEntityManager): SqlEntityManager => published;
 const sqlite = (published: OrmSqliteConnection): SqliteConnection => published;
 const database = (published: Database): SqliteDatabase => published;
 const libSql = (published: OrmLibSqlConnection): SqliteConnection => published;
+const generator = (published: SqlSchemaGenerator): TableGenerator => published;
+const tables = (published: DatabaseSchema): TableSchema => published;
+const table = (published: DatabaseTable): SchemaTable => published;
+const tableClass = (published: Pick<typeof DatabaseSchema, 'create'>): TableSchemaClass => published as never;
 const query = (ours: PgQuery): Parameters<Client['query']>[0] => ours as never;
 
 const missing: [
@@ -47,6 +55,7 @@ const missing: [
   Missing<KyselyTransaction, Transaction>,
   Missing<RunningTransaction, Transaction>,
   Missing<SqliteDatabase, Database>,
+  Missing<TableSchemaClass, typeof DatabaseSchema>,
   Missing<SqliteDatabase, LibSqlDatabase>,
 ][number][] = [];
 
@@ -67,6 +76,10 @@ t.test('the types of the drivers have every member that mikro/ uses, but for two
     sqlite,
     database,
     libSql,
+    generator,
+    tables,
+    table,
+    tableClass,
     query,
   ];
   t.ok(fitting.every((fits) => typeof fits === 'function'));

@@ -14,6 +14,7 @@ import type { Condition } from '../../query/language/condition.ts';
 import type { Group, Grouping } from '../../query/language/grouping.ts';
 import type { RelatedProjection } from '../../query/language/projection.ts';
 import type { Counting, Query, Slice } from '../../query/language/query.ts';
+import { type ColumnDifference, columnDifferences } from '../../mikro/column-differences.ts';
 import type { Warn } from '../../mikro/replicas.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
 import type { PlacedViolation, Violation } from '../database-errors.ts';
@@ -117,6 +118,10 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
       if (!(await readable(quoted(column)))) return `the column "${column}" of the table "${table.name}"`;
     }
     return undefined;
+  }
+
+  override differingColumns(orm: MikroORM): Promise<readonly ColumnDifference[]> {
+    return columnDifferences(orm);
   }
 
   override placeViolation(
