@@ -253,7 +253,7 @@ export class V extends ModelViewSet(Book, { read, filterFields: { p: 'pages__gte
     code: `
 export class V extends ModelViewSet(Book, { read, orderingFields: { p: 'pagse' } }) {}`,
     message:
-      'Type \'"pagse"\' is not assignable to type \'RelatedValue<Book, number | boolean> | PathOf<Book, "__">\'. Did you mean \'"pages"\'?',
+      'Type \'"pagse"\' is not assignable to type \'JsonValue<Book, string | number | boolean, string> | RelatedValue<Book, number | boolean> | PathOf<Book, "__">\'. Did you mean \'"pages"\'?',
   },
   {
     name: 'a misspelt ordering',

@@ -95,7 +95,12 @@ t.test('it is allowed if somebody may send such a request', async (t) => {
       opened = action({ allowAnonymous: true, permissionClasses: [AllowAny] }, () => ({}));
     },
     // The one route that the option opens has its own classes.
-    class extends ModelViewSet(Book, { read, operations: [], allowAnonymous: true, permissionClasses: [IsAuthenticated] }) {
+    class extends ModelViewSet(Book, {
+      read,
+      operations: [],
+      allowAnonymous: true,
+      permissionClasses: [IsAuthenticated],
+    }) {
       opened = action({ permissionClasses: [AllowAny] }, () => ({}));
     },
   ];

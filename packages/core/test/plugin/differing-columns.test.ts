@@ -110,8 +110,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       await run(...statements);
       const [first = '', ...more] = (await warnings(t, orm)).filter((line) => line.includes('differs'));
       t.same(more, []);
-      const [, found = ''] =
-        /^The database differs from the entities: (.*)$/.exec(first.replace(CURE, '')) ?? [];
+      const [, found = ''] = /^The database differs from the entities: (.*)$/.exec(first.replace(CURE, '')) ?? [];
       t.ok(first.endsWith(CURE), first);
       if (typeof expected === 'string') t.equal(found, expected);
       else t.match(found, expected);
