@@ -48,6 +48,6 @@ function removeUnreachable(entries: readonly string[]): void {
       visit(join(dirname(file), `${specifier}.d.ts`));
     }
   };
-  entries.forEach(visit);
+  for (const entry of entries) visit(entry);
   for (const file of globSync('dist/**/*.d.ts')) if (!reached.has(join(file))) rmSync(file);
 }

@@ -44,7 +44,7 @@ const libSql = (published: OrmLibSqlConnection): SqliteConnection => published;
 const generator = (published: SqlSchemaGenerator): TableGenerator => published;
 const tables = (published: DatabaseSchema): TableSchema => published;
 const table = (published: DatabaseTable): SchemaTable => published;
-const tableClass = (published: Pick<typeof DatabaseSchema, 'create'>): TableSchemaClass => published as never;
+const tableClass = (published: Pick<typeof DatabaseSchema, 'create'>): TableSchemaClass => published;
 const query = (ours: PgQuery): Parameters<Client['query']>[0] => ours as never;
 
 const missing: [

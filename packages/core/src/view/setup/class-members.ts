@@ -96,9 +96,10 @@ export function spelledAlike(name: string): string {
 export function declaredMembers(view: object): readonly DeclaredMember[] {
   const members: DeclaredMember[] = [];
   const add = (owner: object, isStatic: boolean): void => {
-    for (const [name, { value, get: getter }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
       if (name === 'constructor' || (isStatic && OF_CLASSES.has(name))) continue;
-      members.push({ name, value: value as unknown, getter, isStatic });
+      // oxlint-disable-next-line typescript/unbound-method -- only its source text is read
+      members.push({ name, value: descriptor.value as unknown, getter: descriptor.get, isStatic });
     }
   };
   add(view, false);

@@ -71,7 +71,7 @@ for (const [View, what] of LOST) {
 t.test('a private action', async (t) => {
   class Private extends ViewSet {
     // @ts-expect-error -- nothing reads it
-    readonly #recount = action({}, () => ({}));
+    readonly #recount = action({}, () => ({})); // oxlint-disable-line no-unused-private-class-members -- the mistake
   }
   t.throws(() => new Router().register('books', Private), {
     message: 'Private: the action "#recount" is private, so it has no route; make it public: recount = action(…)',
