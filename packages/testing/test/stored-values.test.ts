@@ -1,9 +1,9 @@
 /** What the suite does with values that a database stores in another notation, or rejects. */
 import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
-import { ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '@viewset/core';
+import { ModelViewSet, readShape, Router, serverOptions, type ViewSet, viewset, writeShape } from '@viewset/core';
 import fastify from 'fastify';
 import t from 'tap';
-import { missingServer, type TestDatabase, testApp, testViewSet, type ViewClass } from '../src/index.ts';
+import { missingServer, type TestDatabase, testApp, testViewSet } from '../src/index.ts';
 
 const PlanSchema = defineEntity({
   name: 'Plan',
@@ -31,7 +31,7 @@ class RentalViewSet extends ModelViewSet(Rental, {
   filterFields: { open: 'returned__isnull', code: 'code' },
 }) {}
 
-async function failuresOf(View: ViewClass, database: TestDatabase) {
+async function failuresOf(View: new () => ViewSet, database: TestDatabase) {
   const build = async (orm: MikroORM) => {
     const app = fastify(serverOptions());
     await app.register(viewset, { orm });
