@@ -36,7 +36,7 @@ export type {
   SearchField,
   UpdateInputOf,
 } from './view/setup/model-viewset-options.ts';
-export type { EnvelopeOption } from './view/output/envelope.ts';
+export type { EnvelopeOption } from './features/envelope/envelope.ts';
 export type { ReadShapes, WriteShapes } from './view/request/named-shapes.ts';
 export type { OutputOperation, Operation, UpdateMethod, WriteKind } from './view/request/operation.ts';
 export {

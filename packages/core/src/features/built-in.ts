@@ -3,6 +3,7 @@ import type { PluggedOption } from '../view/setup/features.ts';
 import { BULK } from './bulk/feature.ts';
 import { CONSTRAINTS } from './constraints/feature.ts';
 import { ETAGS, REQUIRE_IF_MATCH } from './conditional/feature.ts';
+import { ENVELOPE } from './envelope/feature.ts';
 import { EMITS } from './emits/feature.ts';
 import { EXPORTS } from './exports/feature.ts';
 import { FILES } from './files/feature.ts';
@@ -13,6 +14,7 @@ import { SUMMARY } from './summary/feature.ts';
 
 /** The features of the library, in the order in which they apply to a view. */
 export const BUILT_IN_FEATURES: readonly (Feature | PluggedOption)[] = [
+  ENVELOPE,
   FILES,
   SOFT_DELETE,
   BULK,

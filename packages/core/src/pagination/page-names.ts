@@ -9,9 +9,9 @@ export type PageMember = (typeof PAGE_MEMBERS)[number];
 /** New names for the members of a page, by their default names. null leaves a member out. */
 export type MemberNames = { readonly [Member in PageMember]?: string | null };
 
-/** The names that a view's `envelope` has for its lists. */
-export interface ListEnvelope {
-  readonly many: string;
+/** The names that a view has for members of its pages. Members without a name are left out, except cursors. */
+export interface PageMemberNames {
+  readonly results: string;
   readonly count?: string | undefined;
 }
 
@@ -19,8 +19,8 @@ export interface ListEnvelope {
 const LEADING: ReadonlySet<string> = new Set<PageMember>(['next_cursor', 'previous_cursor']);
 
 /**
- * Renames the members of a view's pages. A paginator returns pages with the default names. The view's envelope takes
- * precedence over the paginator's own names. With an envelope, members without a name are left out, except cursors.
+ * Renames the members of a view's pages. A paginator returns pages with the default names. The view's names take
+ * precedence over the paginator's own.
  */
 export class PageNames {
   /** True: a list is an array of its records, without a page around it. */
@@ -31,19 +31,19 @@ export class PageNames {
   readonly #isUsual: boolean;
 
   /** @throws ImproperlyConfigured if two members have the same name, and if the members of an array have names */
-  constructor(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined, isArray = false) {
+  constructor(owner: string, memberNames: MemberNames, ofView: PageMemberNames | undefined, isArray = false) {
     this.isArray = isArray;
     if (isArray) {
-      checkNothingIsNamed(owner, memberNames, envelope);
+      checkNothingIsNamed(owner, memberNames, ofView);
       this.changed = {};
       this.#isUsual = true;
       return;
     }
     for (const member of PAGE_MEMBERS) {
-      const unnamed = envelope === undefined || LEADING.has(member) ? member : null;
+      const unnamed = ofView === undefined || LEADING.has(member) ? member : null;
       const named = memberNames[member] === undefined ? unnamed : memberNames[member];
-      const ofView = member === 'results' ? envelope?.many : member === 'count' ? envelope?.count : undefined;
-      this.#names.set(member, ofView ?? named);
+      const preferred = member === 'results' || member === 'count' ? ofView?.[member] : undefined;
+      this.#names.set(member, preferred ?? named);
     }
     const changed = [...this.#names].filter(([member, name]) => member !== name);
     this.changed = Object.fromEntries(changed);
@@ -89,10 +89,10 @@ export class PageNames {
   }
 }
 
-function checkNothingIsNamed(owner: string, memberNames: MemberNames, envelope: ListEnvelope | undefined): void {
+function checkNothingIsNamed(owner: string, memberNames: MemberNames, ofView: PageMemberNames | undefined): void {
   const [member] = Object.keys(memberNames);
-  if (envelope === undefined && member === undefined) return;
-  const where = envelope === undefined ? `"names" has "${member}"` : `the envelope has "many" (${envelope.many})`;
+  if (ofView === undefined && member === undefined) return;
+  const where = ofView === undefined ? `"names" has "${member}"` : `the envelope has "many" (${ofView.results})`;
   throw new ImproperlyConfigured(
     `${owner}: with "totalHeader" a list is an array without members, but ${where}; remove one of the two`,
   );

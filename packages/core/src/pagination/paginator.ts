@@ -6,7 +6,7 @@ import type { Counting } from '../query/language/query.ts';
 import type { Projection } from '../query/language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { type Exchange, LINK_HEADERS } from './link-header.ts';
-import { type ListEnvelope, type MemberNames, PageNames } from './page-names.ts';
+import { type MemberNames, type PageMemberNames, PageNames } from './page-names.ts';
 
 /** The options of a view about its pages, with its name and its path. */
 export interface PaginatorOptions {
@@ -20,8 +20,8 @@ export interface PaginatorOptions {
   readonly maxPageSize?: number | undefined;
   /** How all records of a list are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
-  /** The names in the view's option `envelope` for lists. */
-  readonly envelope?: ListEnvelope | undefined;
+  /** The names of the view for members of its pages. They take precedence over `memberNames`. */
+  readonly pageNames?: PageMemberNames | undefined;
   /** Encrypts cursors; at least 32 bytes. Only CursorPagination needs it. */
   readonly secret?: string | Uint8Array | undefined;
 }
@@ -108,12 +108,12 @@ export abstract class Paginator {
   check(_parameters: QueryParameters): void {}
 
   /**
-   * The effective names of the members of a page, from the view's envelope and `memberNames`.
+   * The effective names of the members of a page, from the view's names and `memberNames`.
    *
    * @throws ImproperlyConfigured on first use, which is at registration, if two members have the same name
    */
   get pageNames(): PageNames {
-    return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.envelope, this.isArray));
+    return (this.#pageNames ??= new PageNames(this.owner, this.memberNames, this.options.pageNames, this.isArray));
   }
 
   /** True: a list is an array of its records. The library sends only `results` of the page that `paginate` returns. */

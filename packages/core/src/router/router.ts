@@ -7,7 +7,9 @@ import { templateOf } from '../http/path-template.ts';
 import { type Action, actionsOf } from '../view/setup/action.ts';
 import { kebabCase } from '../support/kebab-case.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../view/files/file-links.ts';
-import { Envelope, ENVELOPE_RULE, type EnvelopeOption } from '../view/output/envelope.ts';
+import type { EnvelopeOption } from '../features/envelope/envelope.ts';
+import { ENVELOPE } from '../features/envelope/feature.ts';
+import type { RecordFormat } from '../view/output/record-format.ts';
 import { ModelViewSetBase } from '../view/model-viewset-base.ts';
 import type { SendsAll } from '../view/model-viewset.ts';
 import { OPERATIONS } from '../view/request/operation.ts';
@@ -96,16 +98,16 @@ interface Registration {
  */
 export class Router<const Default extends EnvelopeOption = never> {
   readonly #prefix: string;
-  readonly #envelope: Envelope;
+  readonly #format: RecordFormat | undefined;
   readonly #registrations: Registration[] = [];
   readonly #names = new RouteNames();
   #mounted = false;
 
   constructor(options: RouterOptions<Default> = {}) {
     checkOptionNames('Router', options, ['prefix', 'envelope']);
-    checkValues('Router', options, { envelope: ENVELOPE_RULE });
+    checkValues('Router', options, { envelope: ENVELOPE.rule });
     const { prefix = '', envelope } = options;
-    this.#envelope = new Envelope('Router', envelope);
+    this.#format = envelope && ENVELOPE.format('Router', envelope);
     this.#prefix = prefix === '' ? '' : checkPrefix(prefix);
   }
 
@@ -315,7 +317,7 @@ export class Router<const Default extends EnvelopeOption = never> {
     const context = {
       orm,
       log: app.log,
-      defaults: { ...defaults, envelope: this.#envelope },
+      defaults: this.#format === undefined ? defaults : { ...defaults, format: this.#format },
       features,
       store,
       reservedKeys,

@@ -104,7 +104,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
         examples: examples?.[operation],
       },
       recordsAs: isOutputOperation(operation) ? operation : undefined,
-      envelope: returns === 'record' ? definition.envelope?.one : undefined,
+      recordsMember: returns === 'record' ? definition.format?.one : undefined,
       pageMembers: returns === 'list' ? definition.lists?.pageMembers : undefined,
       sendsPage: returns === 'list',
       ...further,
@@ -196,10 +196,10 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
 
 /** Declares the response of an action that contains records of its view. */
 function recordsOf(
-  { schemas, envelope, lists, outputs }: ViewDefinition,
+  { schemas, format, lists, outputs }: ViewDefinition,
   { answers: kind, responses }: ActionOptions,
   owner: string,
-): Pick<DeclaredRoute, 'recordsAs' | 'envelope' | 'pageMembers' | 'documented' | 'readShapes' | 'schemaFor'> & {
+): Pick<DeclaredRoute, 'recordsAs' | 'recordsMember' | 'pageMembers' | 'documented' | 'readShapes' | 'schemaFor'> & {
   readonly responses?: Readonly<Record<number, TSchema | null>> | undefined;
 } {
   if (kind === undefined) return {};
@@ -215,7 +215,7 @@ function recordsOf(
     documented: documented && { ...documented, ...responses },
     readShapes,
     schemaFor,
-    ...(kind === 'page' ? { pageMembers: lists?.pageMembers } : { envelope: envelope?.one }),
+    ...(kind === 'page' ? { pageMembers: lists?.pageMembers } : { recordsMember: format?.one }),
   };
 }
 

@@ -12,7 +12,7 @@ import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } fro
 import { isRecord } from '../support/json.ts';
 import { mayHaveBody, sendsContent } from '../http/methods.ts';
 import { HTTP_200_OK, isSuccess } from '../http/status.ts';
-import type { Envelope } from '../view/output/envelope.ts';
+import { PLAIN_FORMAT, type RecordFormat } from '../view/output/record-format.ts';
 import type { ActionHooks } from '../view/setup/action.ts';
 import { placedError } from '../view/request/placed-error.ts';
 import { stateOf } from '../view/request/request-state.ts';
@@ -49,7 +49,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], rememberBody(route) ?? [], beforeValidation(route) ?? []].flat(),
-    preHandler: [refuseBody === undefined ? [] : placedInEnvelope(route, refuseBody), beforeHandler ?? []].flat(),
+    preHandler: [refuseBody === undefined ? [] : placedInRequest(route, refuseBody), beforeHandler ?? []].flat(),
     preSerialization: beforeSerialization,
     onSend: responseCheck(route),
   };
@@ -68,27 +68,27 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
 /** Makes the handler. Its errors point to places in the request as it was sent. */
 function handlerOf(route: PlannedRoute): OperationHandler {
   const { plan, query } = route;
-  return query.ofBody === undefined ? placedInEnvelope(route, plan.handler) : placedInBody(plan.handler);
+  return query.ofBody === undefined ? placedInRequest(route, plan.handler) : placedInBody(plan.handler);
 }
 
-/** Makes the errors of a step point to places in the body as it was sent, with its envelope. */
-function placedInEnvelope<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
+/** Makes the errors of a step point to places in the body as it was sent. */
+function placedInRequest<Arguments extends readonly [FastifyRequest, ...unknown[]], Result>(
   { definition, declared: { readBody } }: PlannedRoute,
   step: (...given: Arguments) => Awaitable<Result>,
 ): (...given: Arguments) => Awaitable<Result> {
-  if (readBody === undefined || definition.envelope?.isUsed !== true) return step;
+  if (readBody === undefined || definition.format === PLAIN_FORMAT) return step;
   return withError(step, (error, [request]) => placedError(error, stateOf(request).input?.path));
 }
 
 /**
- * Wraps the records of a successful response in the members of the view's envelope. The paginator has already named the
- * members of a page.
+ * Puts the records of a successful response into the view's format. The paginator has already named the members of a
+ * page.
  */
-function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: number) => boolean): ResponseHook {
+function inFormat(format: RecordFormat, isList: boolean, hasRecords: (status: number) => boolean): ResponseHook {
   return (_request, { statusCode }, payload, done) => {
     if (!hasRecords(statusCode)) return done(null, payload);
-    if (Array.isArray(payload)) return done(null, isList ? envelope.wrapList(payload) : envelope.wrapMany(payload));
-    done(null, isList || !isRecord(payload) ? payload : envelope.wrapOne(payload));
+    if (Array.isArray(payload)) return done(null, isList ? format.wrapList(payload) : format.wrapMany(payload));
+    done(null, isList || !isRecord(payload) ? payload : format.wrapOne(payload));
   };
 }
 
@@ -96,13 +96,13 @@ function envelop(envelope: Envelope, isList: boolean, hasRecords: (status: numbe
 function afterHandler(route: PlannedRoute): ResponseHook[] {
   const { plan, definition } = route;
   const { recordsAs: action, documented, schemaFor, beforeSending } = route.declared;
-  const { envelope } = definition;
+  const { format = PLAIN_FORMAT } = definition;
   if (action === undefined) return [];
   // Other 2xx responses of an action have their own schemas.
   const hasRecords = plan.action === action ? isSuccess : (status: number): boolean => status === HTTP_200_OK;
   // A HEAD request needs the length of the serialized response, even with a 304.
   return [
-    envelope?.isUsed === true ? envelop(envelope, action === 'list', hasRecords) : [],
+    format === PLAIN_FORMAT ? [] : inFormat(format, action === 'list', hasRecords),
     documented === undefined || schemaFor === undefined ? [] : serializeBy(schemaFor, hasRecords),
     beforeSending ?? [],
   ].flat();

@@ -171,7 +171,7 @@ function operationPlan(
     queryParameters: method === 'QUERY' ? [] : parameters,
     headerParameters: [...(declared.headerParameters ?? []), ...keyParameters(idempotency)],
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
-    envelope: declared.envelope,
+    envelope: declared.recordsMember,
     pageMembers: declared.pageMembers ?? {},
     readShapes: declared.readShapes ?? [],
     writeShapes: declared.writeShapes ?? [],

@@ -70,8 +70,6 @@ export interface DeclaredView<Entity, Options> extends DeclaredFeatures<Entity, 
   readonly singleton: 'singleton' extends keyof Options ? true : false;
   /** The methods of `update`. */
   readonly updateMethods: Or<ItemOf<Option<Options, 'updateMethods'>>, UpdateMethod>;
-  /** The envelope of the records. */
-  readonly envelope: Option<Options, 'envelope'>;
   readonly input: WithExtra<SentBody<InputOf<Option<Options, 'write'>>>, Option<Options, 'extra'>>;
   /** The body of PUT. */
   readonly update: UpdateOf<Options, 'replace'>;

@@ -80,7 +80,7 @@ export const BULK: Feature<BulkOption> = {
  * of an array has a path of its own there.
  */
 function routeOf(operation: WriteOperation, view: FeatureView, bulk: Bulk): DeclaredRoute {
-  const { overrides, outputs, envelope } = view;
+  const { overrides, outputs, format } = view;
   const variant = operation === 'create' ? 'bulk' : undefined;
   const isBuiltIn = !overrides.handlesSeveral[operation];
   return {
@@ -96,7 +96,7 @@ function routeOf(operation: WriteOperation, view: FeatureView, bulk: Bulk): Decl
           ...schemasOf(operation, view, bulk),
           recordsAs: operation,
           outputParameters: outputs.parametersOf(operation),
-          envelope: envelope.many,
+          recordsMember: format.many,
         }
       : ofDeletion(view, bulk)),
     isCommaSeparated: true,
@@ -120,15 +120,15 @@ type RouteSchemas = Pick<
 >;
 
 function schemasOf(operation: InputOperation, view: FeatureView, bulk: Bulk): RouteSchemas {
-  const { schemas, envelope, outputs, input } = view;
-  const { response, ...shown } = schemas.responsesWith(operation, (record) => envelope.schemaOfMany(record));
+  const { schemas, format, outputs, input } = view;
+  const { response, ...shown } = schemas.responsesWith(operation, (record) => format.schemaOfMany(record));
   return {
     ...shown,
-    options: { body: envelope.bodyOfMany(bulk.documented(operation)), responses: response },
+    options: { body: format.bodyOfMany(bulk.documented(operation)), responses: response },
     writeShapes: input!.choicesFor(operation).map((choice) => choice.name),
     readBody: schemas.reading({ one: false, several: true }, (request, body) => bulk.read(request, body, operation)),
     refuseBody: refusalOf(operation, view),
-    schemaFor: (request) => envelope.schemaOfMany(outputs.of(request, operation).schema),
+    schemaFor: (request) => format.schemaOfMany(outputs.of(request, operation).schema),
   };
 }
 
@@ -148,7 +148,7 @@ function ofDeletion({ key }: FeatureView, bulk: Bulk): Pick<DeclaredRoute, 'opti
 
 /** Makes the operation `create` accept an array of bodies as well. */
 function withArrays(route: DeclaredRoute, view: FeatureView, bulk: Bulk): DeclaredRoute {
-  const { name, overrides, envelope, outputs, input, schemas } = view;
+  const { name, overrides, format, outputs, input, schemas } = view;
   const createMany = handlerOf('create', view);
   const refuseArray = refusalOf('create', view);
   const { refuseBody: refuseOne, schemaFor: schemaOfOne } = route;
@@ -163,7 +163,7 @@ function withArrays(route: DeclaredRoute, view: FeatureView, bulk: Bulk): Declar
       Array.isArray(inputOf(request).value) ? refuseArray(request) : refuseOne?.(request),
     schemaFor: (request) =>
       Array.isArray(request.body)
-        ? envelope.schemaOfMany(outputs.of(request, 'create').schema)
+        ? format.schemaOfMany(outputs.of(request, 'create').schema)
         : schemaOfOne?.(request),
     transactionReasons: () => [
       ...route.transactionReasons(),

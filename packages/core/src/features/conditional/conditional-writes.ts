@@ -93,15 +93,15 @@ export class ConditionalWrites implements WriteCondition {
     comparison: TagComparison,
   ): Promise<boolean> {
     if (namesAny(header)) return true;
-    const { outputs, envelope, defaults } = this.#view;
+    const { outputs, format, defaults } = this.#view;
     const output = outputs.tagged(request);
     if (output === undefined || this.#preconditions === undefined) return false;
     // The record was loaded for another response.
     if (!outputs.isOne) stateOf(request).object = undefined;
     const record = await this.#read(request, reply, output);
     if (record === undefined) return false;
-    const schema = envelope.schemaOfOne(output.schema) as unknown as Record<string, unknown>;
-    const text = reply.serializeInput(envelope.wrapOne(record), schema);
+    const schema = format.schemaOfOne(output.schema) as unknown as Record<string, unknown>;
+    const text = reply.serializeInput(format.wrapOne(record), schema);
     return namesTag(header, defaults.tagOf(text), comparison);
   }
 

@@ -108,11 +108,11 @@ function checkWriter({ name, meta: { root } }: FeatureView, { view, definition }
 
 /** Sends the list of a view as a stream of its changes. */
 function streamOf(view: FeatureView, { send }: LivePlugin): ListRepresentation {
-  const { name, meta, lists, envelope } = view;
+  const { name, meta, lists, format } = view;
   const form: ListForm = {
     paginator: lists.paginator,
     schemaOf: (record) => view.schemas.ofList(record),
-    wrapList: (records) => envelope.wrapList(records),
+    wrapList: (records) => format.wrapList(records),
   };
   return {
     type: STREAM_TYPE,

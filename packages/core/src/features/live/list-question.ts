@@ -22,7 +22,7 @@ export interface ListForm {
   readonly paginator: Paginator | null;
   /** Makes the schema of the list from the schema of a record. */
   readonly schemaOf: (record: TSchema) => TSchema;
-  /** Puts the records of a list without pages into its envelope. */
+  /** Makes the value of a list without pages. */
   readonly wrapList: (records: readonly unknown[]) => object;
 }
 

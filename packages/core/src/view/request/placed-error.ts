@@ -1,10 +1,10 @@
 import { type ErrorDetail, HttpError } from '../../errors/errors.ts';
 
 /**
- * Makes an error whose details point into the body with its envelope. Hooks and the library see the body without it.
+ * Makes an error whose details point into the body as it was sent. Hooks and the library see only the records in it.
  * The thrown error is not changed, because an application may throw one object several times.
  *
- * @param path the JSON pointer to the body without its envelope
+ * @param path the JSON pointer to the records in the body
  */
 export function placedError(error: unknown, path = ''): unknown {
   if (path === '' || !(error instanceof HttpError)) return error;

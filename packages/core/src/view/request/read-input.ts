@@ -32,7 +32,7 @@ export interface ReadInput {
   readonly bodies: readonly ReadBody[];
   /** The errors of an array that belong to none of its bodies. */
   readonly faults: readonly Problem[];
-  /** The JSON pointer to the value in the sent body: to the member that the view's envelope names. */
+  /** The JSON pointer to the value in the sent body: to the member that has the records. */
   readonly path?: string;
 }
 

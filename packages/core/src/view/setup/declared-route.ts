@@ -38,8 +38,9 @@ export interface DeclaredRoute extends Omit<OperationSchemas, 'body' | 'response
   readonly words?: string | undefined;
   /** True if the response is a page of the view's records, or all of them. */
   readonly sendsPage?: boolean;
+  /** The member that has the records in the body and the response; undefined if the records are all of it. */
+  readonly recordsMember?: string | undefined;
   /** See `OperationPlan`. */
-  readonly envelope?: string | undefined;
   readonly pageMembers?: Readonly<Record<string, string | null>> | undefined;
   readonly outputParameters?: readonly ParameterDeclaration[] | undefined;
   /** Checks and converts the body of an action. */

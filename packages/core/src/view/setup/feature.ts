@@ -8,7 +8,7 @@ import type { ParameterDeclaration } from '../../http/parameters.ts';
 import type { PermissionView } from '../../permissions/permission.ts';
 import type { QuerySet } from '../../query/queryset.ts';
 import type { RecordOutputs } from '../output/record-outputs.ts';
-import type { Envelope } from '../output/envelope.ts';
+import type { RecordFormat } from '../output/record-format.ts';
 import type { FILE_LINKS, LinkedView } from '../files/file-links.ts';
 import type { RecordOutputOf } from '../request/record-output.ts';
 import type { Operation, OutputOperation, UpdateMethod, WriteOperation } from '../request/operation.ts';
@@ -53,6 +53,13 @@ export interface Feature<Value = never> {
   readonly option: string;
   /** The values that fit: in words, for the error of another value, and as a function. */
   readonly rule: OptionRule;
+  /**
+   * @internal Makes the format of a view's bodies and responses. It is called before `resolve`, and by the router for the
+   * views that leave the option out.
+   *
+   * @throws ImproperlyConfigured for a value that does not fit
+   */
+  readonly format?: (owner: string, value: Value) => RecordFormat;
   /** @internal True: `resolve` is called for every view, with undefined for a view without the option. */
   readonly always?: true;
   /**
@@ -204,7 +211,7 @@ export interface FeatureView {
   /** @internal */
   readonly outputs: RecordOutputs;
   /** @internal */
-  readonly envelope: Envelope;
+  readonly format: RecordFormat;
   /** @internal */
   readonly lists: ListDefinition & { readonly records: QuerySet<object>; readonly paginator: Paginator | null };
   /** @internal The methods of `update`. */

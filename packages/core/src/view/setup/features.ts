@@ -14,6 +14,7 @@ import {
   TEXT,
   wrongOption,
 } from '../../errors/options.ts';
+import { PLAIN_FORMAT, type RecordFormat } from '../output/record-format.ts';
 import type { Feature, FeatureParts, FeatureView } from './feature.ts';
 
 /** An option whose feature a plugin brings. */
@@ -28,6 +29,7 @@ const FEATURE_RULES = {
   option: TEXT,
   rule: ['[the expected value in words, a function that tests a value]', isRule],
   always: BOOLEAN,
+  format: FUNCTION,
   resolve: FUNCTION,
 } as const satisfies Readonly<Record<keyof Feature, OptionRule>>;
 
@@ -72,7 +74,7 @@ export class Features {
     checkOptions(owner, feature, FEATURE_RULES);
     for (const [name, [expected]] of Object.entries(FEATURE_RULES)) {
       // A missing one is undefined, which the check accepts.
-      const isMissing = name !== 'always' && feature[name as keyof Feature] === undefined;
+      const isMissing = (name === 'option' || name === 'rule' || name === 'resolve') && feature[name as keyof Feature] === undefined;
       if (isMissing) throw wrongOption(owner, name, expected, undefined);
     }
     const { option } = feature;
@@ -93,6 +95,15 @@ export class Features {
   /** Lists the options with their rules. */
   get rules(): ReadonlyMap<string, OptionRule> {
     return new Map([...this.#byOption].map(([option, { rule }]) => [option, rule]));
+  }
+
+  /** Returns the format of a view's bodies and responses: that of its options, else that of its router. */
+  formatOf({ name, options, defaults }: Pick<FeatureView, 'name' | 'options' | 'defaults'>): RecordFormat {
+    for (const feature of this.#byOption.values()) {
+      const value = options[feature.option];
+      if (value !== undefined && 'format' in feature) return feature.format!(name, value as never);
+    }
+    return defaults.format ?? PLAIN_FORMAT;
   }
 
   /** Resolves the features whose options a view has, in the order in which they were added. */

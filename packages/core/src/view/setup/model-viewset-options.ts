@@ -38,7 +38,6 @@ import type { ByProperty, SentBody } from '../../shapes/write/write-input.ts';
 import type { WriteShape } from '../../shapes/write/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
 import type { Problems } from '../write/problems.ts';
-import { ENVELOPE_RULE, type EnvelopeOption } from '../output/envelope.ts';
 import type { OneShape, ReadShapes, ShapesOf, WriteShapes } from '../request/named-shapes.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, declaredMembers, spelledAlike } from './class-members.ts';
@@ -279,13 +278,6 @@ export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDoc
    */
   readonly validate?: Dependent;
   /**
-   * The members that wrap records. With `{ one: 'article', many: 'articles', count: 'articlesCount' }`, one record is
-   * `{ "article": { … } }` in bodies and responses, and a list is `{ "articles": [ … ], "articlesCount": 3 }`. null:
-   * records are not wrapped, and lists have the format of the paginator. Default: the envelope of the router, else
-   * null.
-   */
-  readonly envelope?: EnvelopeOption | null;
-  /**
    * Permission classes for references, by the field of a body that refers to other records (`tags`; for children
    * `books.tags`). The field cannot refer to records that the classes hide from the request. Default: it can refer to
    * every record that the MikroORM filters of its entity and of `getQueryset` show. The response then reveals whether a
@@ -461,7 +453,6 @@ export const MODEL_VIEWSET_RULES = {
     (value) => isPlainRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
   ],
   validate: FUNCTION,
-  envelope: ENVELOPE_RULE,
   referencePermissions: ['lists of permission classes by field', isPlainRecord],
   referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { Operation, OutputOperation } from '../request/operation.ts';
-import type { EnvelopedBodies } from '../output/envelope.ts';
+import type { AcceptedBodies } from '../output/record-format.ts';
 import type { ReadInput } from '../request/read-input.ts';
 import type { FormFields } from '../write/view-input.ts';
 
@@ -31,7 +31,7 @@ export interface OperationSchemas {
   readonly readShapes?: readonly string[] | undefined;
   /** The names of the write shapes of the body, in the order of `body`. */
   readonly writeShapes?: readonly string[];
-  /** Reads the body of a request. A form has no envelope. Throws InvalidUsage. */
+  /** Reads the body of a request. A form is a list of fields in any format. Throws InvalidUsage. */
   readonly readBody?: (request: FastifyRequest, isForm: boolean) => ReadInput;
   /** Throws the problems found in a body if no built-in operation receives it. Undefined if one always does. */
   readonly refuseBody?: BodyRefusal | undefined;
@@ -44,7 +44,7 @@ export interface SchemaSource {
   of(operation: Operation, mode: BodyMode): OperationSchemas;
 }
 
-/** Reads a body without an envelope, of one record or several. */
+/** Reads the body of one record, or the bodies of several, without the member that has them. */
 export type ReadsBody = (request: FastifyRequest, body: unknown, isSeveral: boolean) => ReadInput;
 
 /** What features make the schemas of their routes of. */
@@ -57,6 +57,6 @@ export interface SchemaParts {
    * @param sent makes the schema of a response from the schema of its records
    */
   responsesWith(operation: OutputOperation, sent: (record: TSchema) => TSchema): OperationSchemas;
-  /** Makes the reader of bodies that removes the envelope. A form is a list of fields and has no envelope. */
-  reading(takes: EnvelopedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']>;
+  /** Makes the reader of bodies in the view's format. A form is a list of fields in any format. */
+  reading(accepted: AcceptedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']>;
 }

@@ -16,7 +16,7 @@ import type { IsShown } from '../../shapes/read/shown-paths.ts';
 import { ListFilters } from './list-filters.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { RecordOutputs } from '../output/record-outputs.ts';
-import type { Envelope } from '../output/envelope.ts';
+import type { RecordFormat } from '../output/record-format.ts';
 import { withKeyword } from '../../shapes/schema-object.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
@@ -35,7 +35,7 @@ interface ListDeclarations {
   readonly outputs: Pick<RecordOutputs, 'parametersOf' | 'choicesFor'>;
   readonly context: ViewContext;
   readonly isShown: IsShown;
-  readonly envelope: Envelope;
+  readonly format: RecordFormat;
   readonly overrides: ViewOverrides;
 }
 
@@ -55,19 +55,19 @@ export class RecordLists implements ListDefinition {
   readonly #documented = new WeakMap<TSchema, TSchema>();
 
   constructor(declarations: ListDeclarations) {
-    const { name, records, options, operations, outputs, context, isShown, envelope } = declarations;
+    const { name, records, options, operations, outputs, context, isShown, format } = declarations;
     const outputParameters = outputs.parametersOf('list');
     checkValues(name, options, LIST_RULES);
     const target = filterTarget(name, records, options, isShown);
     const filters = makeFilters(target, options, context.defaults.filters);
-    this.paginator = makePaginator(name, options, context, envelope);
+    this.paginator = makePaginator(name, options, context, format);
     this.#maxItems = maxItemsOf(this.paginator, declarations);
     this.declared = Object.freeze({
       target,
       ordering: options.ordering ?? [],
       pageSizes: this.paginator?.sizes ?? null,
     });
-    this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, envelope.list)).changed;
+    this.pageMembers = (this.paginator?.pageNames ?? new PageNames(name, {}, format.pageNames)).changed;
     this.records = applyOrdering(name, records, options).by('view');
     this.filters = new ListFilters(filters, this.paginator, this.records);
     this.takesQuery = options.queryMethod === true;
@@ -149,7 +149,7 @@ function makePaginator(
   name: string,
   options: AnyModelOptions,
   { defaults, path }: ViewContext,
-  envelope: Envelope,
+  { pageNames }: RecordFormat,
 ): Paginator | null {
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   const { pageSize, maxPageSize, count } = options;
@@ -161,8 +161,7 @@ function makePaginator(
       `${name}: option "${unread}" has no effect, since the application has no pagination`,
     );
   }
-  const { list } = envelope;
-  return new Pagination({ name, path, pageSize, maxPageSize, count, envelope: list, secret: defaults.secret });
+  return new Pagination({ name, path, pageSize, maxPageSize, count, pageNames, secret: defaults.secret });
 }
 
 /**

@@ -13,7 +13,7 @@ import { type ReadShape, readShape, toReadShape } from '../../shapes/read/read-s
 import { shownByAll } from '../../shapes/read/shown-paths.ts';
 import { type Action, actionsOf, type RecordRequest } from './action.ts';
 import { type OutputView, RecordOutputs } from '../output/record-outputs.ts';
-import { Envelope } from '../output/envelope.ts';
+import type { RecordFormat } from '../output/record-format.ts';
 import { ViewOverrides } from '../request/view-overrides.ts';
 import { checkCreatedReferences, faultOfCreation } from './creatable.ts';
 import { InputResolution, type InputView } from '../write/input-resolution.ts';
@@ -66,7 +66,7 @@ export class ResolvedView implements ViewDefinition, FeatureView {
   /** The relation to the parent of a nested view. */
   readonly nesting: Nesting | undefined;
   readonly outputs: RecordOutputs;
-  readonly envelope: Envelope;
+  readonly format: RecordFormat;
   readonly lists: RecordLists;
   /** The input of the view; undefined if the view is read-only. */
   readonly input: ViewInput | undefined;
@@ -132,14 +132,13 @@ export class ResolvedView implements ViewDefinition, FeatureView {
       selections,
     });
 
-    const { envelope: ofRouter } = context.defaults;
-    this.envelope = options.envelope === undefined && ofRouter ? ofRouter : new Envelope(name, options.envelope);
+    this.format = context.features.formatOf(this);
 
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, taken));
 
-    const { envelope, outputs } = this;
+    const { format, outputs } = this;
     const isShown = shownByAll(meta, shapes.values());
-    const declared = { name, options, operations, overrides, outputs, isShown, envelope };
+    const declared = { name, options, operations, overrides, outputs, isShown, format };
     this.lists = new RecordLists({ records, context, ...declared });
     this.features = new ViewFeatures(this, context.features.resolve(this));
     this.actions = this.features.actions;

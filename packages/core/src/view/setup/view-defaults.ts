@@ -3,7 +3,7 @@ import type { ErrorFormat } from '../../errors/error-format.ts';
 import type { FilterClass } from '../../filters/filter.ts';
 import type { PaginatorClass } from '../../pagination/paginator.ts';
 import type { PermissionClass } from '../../permissions/permission.ts';
-import type { Envelope } from '../output/envelope.ts';
+import type { RecordFormat } from '../output/record-format.ts';
 import type { Idempotency } from './idempotency.ts';
 
 /** The settings of the plugin and the router, for views that do not set their own. */
@@ -20,5 +20,6 @@ export interface ViewDefaults {
   readonly tagOf: TagOf;
   /** Stores the responses of writes by `Idempotency-Key`; undefined if the application has set none. */
   readonly idempotency?: Idempotency | undefined;
-  readonly envelope?: Envelope;
+  /** The format of bodies and responses of the router's views; undefined if the router has none. */
+  readonly format?: RecordFormat;
 }

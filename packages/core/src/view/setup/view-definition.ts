@@ -11,7 +11,7 @@ import type { ViewPermissions } from './view-permissions.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
 import type { Parent } from '../records/parent.ts';
 import type { RecordOutputs } from '../output/record-outputs.ts';
-import type { Envelope } from '../output/envelope.ts';
+import type { RecordFormat } from '../output/record-format.ts';
 import type { Operation, UpdateMethod, WriteOperation } from '../request/operation.ts';
 import type { KeyDefinition } from '../records/record-key.ts';
 import type { ReservedKeys } from '../records/reserved-keys.ts';
@@ -58,7 +58,7 @@ export interface ViewDefinition {
   transactionReasons?(operation: WriteOperation): readonly string[];
   readonly schemas: SchemaSource;
   /** The members that wrap bodies and responses; undefined if the view has no entity. */
-  readonly envelope?: Envelope;
+  readonly format?: RecordFormat;
   /** The read shapes of the view's responses; undefined if the view has no entity. */
   readonly outputs?: RecordOutputs;
   /** The input of the view; undefined if the view is read-only or has no entity. */

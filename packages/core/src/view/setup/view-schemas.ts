@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { getOrMake } from '../../support/get-or-make.ts';
 import { unionOf } from '../../shapes/schema-object.ts';
-import type { Envelope, EnvelopedBodies } from '../output/envelope.ts';
+import type { AcceptedBodies, RecordFormat } from '../output/record-format.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
 import type { RecordOutputs } from '../output/record-outputs.ts';
 import type { ViewOverrides } from '../request/view-overrides.ts';
@@ -26,7 +26,7 @@ import type { ViewInput } from '../write/view-input.ts';
 interface ViewParts {
   readonly key: RecordKey;
   readonly outputs: RecordOutputs;
-  readonly envelope: Envelope;
+  readonly format: RecordFormat;
   readonly lists: RecordLists;
   readonly input: ViewInput | undefined;
   readonly resolution: InputResolution;
@@ -51,12 +51,12 @@ export class ViewSchemas implements SchemaSource, SchemaParts {
       schemaFor: (request: FastifyRequest) => this.#schemaFor(request, operation),
     };
     if (!isWrite(operation)) return schemas;
-    const { envelope } = this.#parts;
+    const { format } = this.#parts;
     const input = this.#parts.input!;
     const forms = input.formsOf(mode);
     return {
       ...schemas,
-      body: envelope.bodyOfOne(unionOf(input.documented(mode))),
+      body: format.bodyOfOne(unionOf(input.documented(mode))),
       writeShapes: input.choicesFor(operation).map(({ name }) => name),
       form: forms && {
         schema: unionOf([...forms.values()].map(({ schema }) => schema)),
@@ -104,20 +104,20 @@ export class ViewSchemas implements SchemaSource, SchemaParts {
    * Returns the schema of an operation's response from the schema of its records. The same input gives the same object.
    */
   #sent(operation: OutputOperation, record: TSchema): TSchema {
-    const { envelope, lists } = this.#parts;
-    if (operation !== 'list') return envelope.schemaOfOne(record);
+    const { format, lists } = this.#parts;
+    if (operation !== 'list') return format.schemaOfOne(record);
     const { paginator } = lists;
-    if (paginator === null) return envelope.schemaOfEnvelope(record);
+    if (paginator === null) return format.schemaOfList(record);
     return getOrMake(this.#pages, record, () => paginator.pageNames.applyToSchema(paginator.envelope(record)));
   }
 
-  reading(takes: EnvelopedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
-    const { envelope } = this.#parts;
+  reading(accepted: AcceptedBodies, read: ReadsBody): NonNullable<OperationSchemas['readBody']> {
+    const { format } = this.#parts;
     return (request, isForm) => {
       const { body: sent } = request;
       const { body, path, isSeveral } = isForm
         ? { body: sent, path: '', isSeveral: false }
-        : envelope.open(sent, takes);
+        : format.open(sent, accepted);
       if (path === '') return read(request, body, isSeveral);
       try {
         return { ...read(request, body, isSeveral), path };
