@@ -162,9 +162,7 @@ function withArrays(route: DeclaredRoute, view: FeatureView, bulk: Bulk): Declar
     refuseBody: async (request) =>
       Array.isArray(inputOf(request).value) ? refuseArray(request) : refuseOne?.(request),
     schemaFor: (request) =>
-      Array.isArray(request.body)
-        ? format.schemaOfMany(outputs.of(request, 'create').schema)
-        : schemaOfOne?.(request),
+      Array.isArray(request.body) ? format.schemaOfMany(outputs.of(request, 'create').schema) : schemaOfOne?.(request),
     transactionReasons: () => [
       ...route.transactionReasons(),
       ...(overrides.reachesSeveral('create') ? [`${name} creates several at once ("bulk")`] : []),

@@ -74,7 +74,8 @@ export class Features {
     checkOptions(owner, feature, FEATURE_RULES);
     for (const [name, [expected]] of Object.entries(FEATURE_RULES)) {
       // A missing one is undefined, which the check accepts.
-      const isMissing = (name === 'option' || name === 'rule' || name === 'resolve') && feature[name as keyof Feature] === undefined;
+      const isMissing =
+        (name === 'option' || name === 'rule' || name === 'resolve') && feature[name as keyof Feature] === undefined;
       if (isMissing) throw wrongOption(owner, name, expected, undefined);
     }
     const { option } = feature;
