@@ -102,7 +102,8 @@ export class Features {
   formatOf({ name, options, defaults }: Pick<FeatureView, 'name' | 'options' | 'defaults'>): RecordFormat {
     for (const feature of this.#byOption.values()) {
       const value = options[feature.option];
-      if (value !== undefined && 'format' in feature) return feature.format!(name, value as never);
+      const format = 'needs' in feature ? undefined : feature.format;
+      if (value !== undefined && format !== undefined) return format(name, value as never);
     }
     return defaults.format ?? PLAIN_FORMAT;
   }
