@@ -67,6 +67,16 @@ export interface Backend {
   missingPart(em: EntityManager, meta: EntityMetadata): Promise<string | undefined>;
   /** Lists the columns that the database describes otherwise than the entities. None, if it has no columns. */
   differingColumns(orm: MikroORM): Promise<readonly ColumnDifference[]>;
+  /**
+   * Lists the names that no constraint of the database has. A trigger may report a name too.
+   *
+   * @param declared the names that an entity declares; a database that has no such constraints leaves them out
+   */
+  unknownConstraints(
+    orm: MikroORM,
+    names: readonly string[],
+    declared: ReadonlySet<string>,
+  ): Promise<readonly string[]>;
   /** @throws ImproperlyConfigured for an unsupported entity, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** Returns the records of a slice, or all records. */

@@ -61,6 +61,15 @@ export abstract class ReadingBackend<ItsQuestion extends Question> implements Ba
     return Promise.resolve([]);
   }
 
+  /** By default nothing is known about constraints. */
+  unknownConstraints(
+    _orm: MikroORM,
+    _names: readonly string[],
+    _declared: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
   /** By default the violated table is the entity's. */
   placeViolation(
     _em: EntityManager,

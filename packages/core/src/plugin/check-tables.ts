@@ -7,14 +7,15 @@ import { findBackend } from '../query/backend-of.ts';
 const DIFFERENCE_CURE =
   'write a migration, or `await orm.schema.update()` while you develop; `viewset check` prints the statements';
 const CURE = 'run your migrations, or `await orm.schema.update({ safe: true })` while you develop';
+const CONSTRAINT_CURE = 'correct the name, run your migrations, or remove the message';
 
 /** The most tables, or columns, that the message names. The log has all of them. */
 const NAMED = 5;
 
 /**
- * Warns of entities whose table or column the database lacks, and of columns whose type, length, nullability or enum it
- * has otherwise, after the application listens. Nothing waits for it, so a
- * slow or missing database does not delay the start.
+ * Warns of entities whose table or column the database lacks, of columns whose type, length, nullability or enum it has
+ * otherwise, and of names in the option `constraints` that it does not have, after the application listens. Nothing waits
+ * for it, so a slow or missing database does not delay the start.
  */
 export function warnOfMissingTables(app: FastifyInstance, orm: MikroORM): void {
   let isClosed = false;
@@ -30,6 +31,7 @@ export function warnOfMissingTables(app: FastifyInstance, orm: MikroORM): void {
 async function warn(app: FastifyInstance, orm: MikroORM, isClosed: () => boolean): Promise<void> {
   const missing: string[] = [];
   let differing: readonly ColumnDifference[] = [];
+  let unknown: readonly string[] = [];
   try {
     const backend = findBackend(orm.em);
     for (const meta of orm.getMetadata().getAll().values()) {
@@ -40,6 +42,8 @@ async function warn(app: FastifyInstance, orm: MikroORM, isClosed: () => boolean
     }
     if (isClosed()) return;
     differing = (await backend?.differingColumns(orm)) ?? [];
+    if (isClosed()) return;
+    unknown = await unknownConstraints(app, orm);
     app.log.debug('the database was checked');
   } catch (error) {
     if (!isClosed()) app.log.debug({ err: error }, 'the tables of the database were not checked');
@@ -61,6 +65,25 @@ async function warn(app: FastifyInstance, orm: MikroORM, isClosed: () => boolean
       `The database differs from the entities: ${named(columns, '; ')}: ${DIFFERENCE_CURE}`,
     );
   }
+  if (unknown.length > 0) {
+    app.log.warn({ unknown }, `The database has no constraint ${named(unknown, ', ')}: ${CONSTRAINT_CURE}`);
+  }
+}
+
+/** Lists the names in the options `constraints` that the database does not have, each with the view. */
+async function unknownConstraints(app: FastifyInstance, orm: MikroORM): Promise<string[]> {
+  const views = new Map(
+    app.viewset.plannedRoutes.flatMap(({ view, definition: { features } }) =>
+      features?.refusals === undefined ? [] : [[view.name, features.refusals] as const],
+    ),
+  );
+  const names = new Set([...views.values()].flatMap((messages) => messages.names));
+  if (names.size === 0) return [];
+  const declared = new Set([...views.values()].flatMap(({ declaredNames }) => declaredNames));
+  const unknown = new Set(await findBackend(orm.em)?.unknownConstraints(orm, [...names], declared));
+  return [...views].flatMap(([view, messages]) =>
+    messages.names.filter((name) => unknown.has(name)).map((name) => `"${name}" (${view}.constraints)`),
+  );
 }
 
 function named(parts: readonly string[], separator: string): string {

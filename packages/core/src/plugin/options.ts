@@ -30,7 +30,8 @@ export interface ViewsetOptions {
   readonly orm: MikroORM;
   /**
    * The source of a request's user. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
-   * Default: `'own'`. Required if the application's requests already have a `user`.
+   * Default: `'own'`. Required if the application's requests already have a `user`. If it is set, no warning says that
+   * `allowAnonymous` contradicts permission classes, because hooks may find users who send no token.
    */
   readonly user?: 'own' | UserSource;
   /**
@@ -119,7 +120,8 @@ export interface ViewsetOptions {
   readonly maxExports?: number;
   /**
    * True: after the application listens, the log warns of entities whose table or column the database lacks. It also
-   * warns of columns whose type, length, nullability or enum differs from the entity. It costs a few small queries for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
+   * warns of columns whose type, length, nullability or enum differs from the entity, and of names in the option
+   * `constraints` of views that the database does not have. It costs a few small queries for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
    * `node --test` runs.
    */
   readonly checkTables?: boolean;
@@ -209,6 +211,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   const { ignoreUnknownParameters = false, throttleRate, secret, idempotency } = options;
   idempotency?.check(options.orm);
   const hasThrottleRate = throttleRate !== undefined;
+  const findsUser = options.user !== undefined;
   const tagOf = tagsBy(secret);
   const errorFormat = new ErrorFormat(options);
   const defaults = {
@@ -217,6 +220,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
     pagination,
     ignoreUnknownParameters,
     hasThrottleRate,
+    findsUser,
     secret,
     tagOf,
     errorFormat,

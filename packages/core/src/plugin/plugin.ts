@@ -12,6 +12,7 @@ import type { Store } from '../stores/store.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { matchesCase } from '../router/allowed-methods.ts';
 import { RouteNames } from '../router/route-names.ts';
+import { warnOfUnmountedRouters } from '../router/unmounted-routers.ts';
 import { templateOf } from '../http/path-template.ts';
 import { admitsSender } from '../view/request/permission-check.ts';
 import { ReservedKeys } from '../view/records/reserved-keys.ts';
@@ -147,8 +148,7 @@ export const viewset = fp(
     decorateRequests(app, options);
     hearTransactions(options.orm);
     app.addHook('onReady', () => startDatabase(app, options.orm));
-    const checkTables = given.checkTables ?? isDevelopment();
-    if (checkTables) warnOfMissingTables(app, options.orm);
+    const checkTables = checkOnListen(app, given);
     if (options.errorHandler) explainDuplicateHandler('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) explainDuplicateHandler('notFoundHandler', () => respondNotFound(app));
     const throttles = new Throttles(app, options);
@@ -248,6 +248,13 @@ function errorResponsesIn(format: ErrorFormat): ViewsetInstance['errorResponses'
     Object.fromEntries(
       statuses.flatMap((status) => format.statusesFor(status)).map((status) => [status, format.schema]),
     );
+}
+
+/** Adds the checks that run after the application listens. Returns whether they read the database. */
+function checkOnListen(app: FastifyInstance, { orm, checkTables = isDevelopment() }: ViewsetOptions): boolean {
+  if (checkTables) warnOfMissingTables(app, orm);
+  if (isDevelopment()) warnOfUnmountedRouters(app);
+  return checkTables;
 }
 
 /** Reports whether the process is neither in production nor a test. */

@@ -16,7 +16,7 @@ import { OPERATIONS } from '../view/request/operation.ts';
 import { DEFINE } from '../view/setup/view-definition.ts';
 import { Parent } from '../view/records/parent.ts';
 import { SHOWN_RECORDS } from '../view/records/shown-records.ts';
-import { checkLostActions } from '../view/setup/lost-actions.ts';
+import { findLostActions } from '../view/setup/lost-actions.ts';
 import { checkMembers } from '../view/setup/class-members.ts';
 import { ViewSet } from '../view/viewset.ts';
 import { prepareWrites } from '../view/write/write-plan.ts';
@@ -34,6 +34,7 @@ import { hasOptions, optionsRoute } from './options-route.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
+import { UnmountedPaths } from './unmounted-routers.ts';
 
 /** The options of a router. */
 export interface RouterOptions<Default extends EnvelopeOption = EnvelopeOption> {
@@ -82,6 +83,8 @@ interface Registration {
   readonly basename: string;
   readonly view: ViewSet;
   readonly parent?: RegisteredParent | undefined;
+  /** Warnings of actions without a route. */
+  readonly lostActions?: readonly string[];
 }
 
 /**
@@ -101,6 +104,7 @@ export class Router<const Default extends EnvelopeOption = never> {
   readonly #format: RecordFormat | undefined;
   readonly #registrations: Registration[] = [];
   readonly #names = new RouteNames();
+  readonly #unmounted = new UnmountedPaths();
   #mounted = false;
 
   constructor(options: RouterOptions<Default> = {}) {
@@ -144,14 +148,15 @@ export class Router<const Default extends EnvelopeOption = never> {
     const view = new View();
     checkActionNames(view);
     checkMembers(view, view instanceof ModelViewSetBase);
-    // A router with its own actions may take them from anywhere.
-    if (this.actions === Router.prototype.actions) checkLostActions(view.name, view);
     this.#registrations.push({
       path: checked,
       basename: options.basename ?? checked.replaceAll(/\/:\w+/g, '').replaceAll('/', '-'),
       view,
       parent: this.#parentOf(checked, options.parent),
+      // A router with its own actions may take them from anywhere.
+      lostActions: this.actions === Router.prototype.actions ? findLostActions(view.name, view) : [],
     });
+    this.#unmounted.add([this.#prefix, checked].filter((part) => part !== '').join('/'));
     return this;
   }
 
@@ -174,7 +179,9 @@ export class Router<const Default extends EnvelopeOption = never> {
     }
     if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
     this.#mounted = true;
+    this.#unmounted.clear();
     this.#declareFileLinks(app);
+    for (const { lostActions = [] } of this.#registrations) for (const warning of lostActions) app.log.warn(warning);
     const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));

@@ -62,7 +62,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
-  checkOpenRoutes(mounted, routes);
+  warnOfContradictions(mounted, routes);
   for (const option of ['summaries', 'descriptions', 'examples'] as const) {
     checkOptionNames(`${view.name}.${option}`, view.documentation[option] ?? {}, mounted.definition.operations);
   }
@@ -229,12 +229,11 @@ function isOpen({ view, definition: { permissions } }: MountedView, declared: De
 }
 
 /**
- * Rejects `allowAnonymous: true` whose every route refuses anonymous requests. A route of a feature does not count: the
- * library has set its options.
- *
- * @throws ImproperlyConfigured with the names of the permission classes
+ * Warns of `allowAnonymous: true` whose every route refuses anonymous requests. It is no error, because a hook of the
+ * application may find the user of a request without a token. A route of a feature does not count: the library has set
+ * its options.
  */
-function checkOpenRoutes({ view, actions }: MountedView, routes: readonly PlannedRoute[]): void {
+function warnOfContradictions({ view, actions, context }: MountedView, routes: readonly PlannedRoute[]): void {
   const check = (owner: string, opened: readonly PlannedRoute[]): void => {
     if (opened.length === 0 || opened.some(({ plan }) => !plan.refusesAnonymous)) return;
     const refusing = opened.flatMap(({ plan: { permissions, method } }) =>
@@ -242,11 +241,15 @@ function checkOpenRoutes({ view, actions }: MountedView, routes: readonly Planne
         .filter((permission) => permission[REFUSES_ANONYMOUS](method))
         .map((permission) => permission.constructor.name),
     );
-    throw new ImproperlyConfigured(
-      `${owner}: option "allowAnonymous" is true, but permissionClasses has ${[...new Set(refusing)].join(', ')}, which ` +
-        'refuses every anonymous request; leave the option out, or add AllowAny or IsSafeMethodOnly.or(…)',
+    const classes = [...new Set(refusing)];
+    context.log.warn(
+      { view: owner, permissionClasses: classes },
+      `${owner}: option "allowAnonymous" is true, but permissionClasses has ${classes.join(', ')}, which refuses every ` +
+        'request without a user. To open the routes, add AllowAny or IsSafeMethodOnly.or(…); if a hook of yours finds ' +
+        'the user, set the option "user" of the plugin viewset',
     );
   };
+  if (context.defaults.findsUser) return;
   if (view.allowAnonymous === true) {
     check(
       view.name,

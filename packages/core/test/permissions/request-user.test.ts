@@ -54,6 +54,7 @@ class Known extends ViewSet {
   distributed = action({ permissionClasses: [IsAuthenticated.and(Always.or(IsSafeMethodOnly))] }, known);
   own = action({ permissionClasses: [IsNumberSeven] }, known);
   after = action({ permissionClasses: [...spread, IsAuthenticated] }, known);
+  opened = action({ permissionClasses: [IsAuthenticated], allowAnonymous: true }, known);
 }
 
 /** Actions that somebody who is not logged in may reach, as far as the types can tell. */
@@ -102,7 +103,7 @@ async function app(t: Test, options: Partial<ViewsetOptions> = {}) {
 t.test('a handler whose type promises a user is never called without one', async (t) => {
   const known = await app(t);
   const actions = known.viewset.operations.filter(({ view }) => view.name === 'Known');
-  t.equal(actions.length, 11);
+  t.equal(actions.length, 12);
   for (const { action, method, path } of actions) {
     t.equal((await known.inject({ method, url: path })).statusCode, 401, action);
     const role = action === 'named' ? 'owner' : 'admin';

@@ -81,3 +81,20 @@ export async function errorAtStart(
     return (error as Error).message;
   }
 }
+
+/** The warnings in the log of an application with some routers, when it is ready. */
+export async function warningsAtStart(
+  t: Test,
+  orm: MikroORM,
+  routers: readonly Router[],
+  options: Partial<ViewsetOptions> = {},
+): Promise<string[]> {
+  const warnings: string[] = [];
+  const stream = { write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg) };
+  const app = fastify(serverOptions({ logger: { level: 'warn', stream } }));
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm, ...options });
+  for (const router of routers) await app.register(router.plugin);
+  await app.ready();
+  return warnings;
+}

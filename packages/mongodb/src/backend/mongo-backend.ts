@@ -19,7 +19,7 @@ import {
   type Visible,
 } from '@viewset/core/backend';
 import type { MongoSession } from '../mikro/mongo-driver.ts';
-import { missingIndexes } from '../mikro/indexes.ts';
+import { indexNames, missingIndexes } from '../mikro/indexes.ts';
 import { requireReplicaSet } from '../mikro/server.ts';
 import { markRollbackOnly } from '../mikro/session.ts';
 import { readSizes } from './collection-size.ts';
@@ -89,6 +89,18 @@ export class MongoBackend extends ReadingBackend<Question> {
   /** MongoDB has no triggers that change written values. */
   tablesWithTriggers(): Promise<ReadonlySet<string>> {
     return Promise.resolve(new Set<string>());
+  }
+
+  /** MongoDB has unique indexes alone. It enforces no other constraint that an entity declares. */
+  override async unknownConstraints(
+    orm: MikroORM,
+    names: readonly string[],
+    declared: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
+    const others = names.filter((name) => !declared.has(name));
+    if (others.length === 0) return [];
+    const known = await indexNames(orm);
+    return others.filter((name) => !known.has(name));
   }
 
   protected questionOf(visible: Visible, query: Query): Question {

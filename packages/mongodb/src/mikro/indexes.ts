@@ -28,6 +28,18 @@ export async function missingIndexes(orm: MikroORM): Promise<UniqueIndex[]> {
   return (await Promise.all(missing)).flat();
 }
 
+/** Returns the names of the indexes of all entities' collections. */
+export async function indexNames(orm: MikroORM): Promise<ReadonlySet<string>> {
+  const driver = mongoDriverOf(orm);
+  if (driver === undefined) return new Set();
+  const collections = new Set([...driver.getMetadata()].flatMap(({ collection }) => collection ?? []));
+  const connection = driver.getConnection('write');
+  const indexes = await Promise.all(
+    [...collections].map((name) => connection.getCollection(name).indexes().catch(noneYet)),
+  );
+  return new Set(indexes.flat().map(({ name }) => name));
+}
+
 function uniqueIndexesOf(meta: EntityMetadata): UniqueIndex[] {
   const { collection } = meta;
   if (collection === undefined || meta.embeddable || meta.virtual) return [];

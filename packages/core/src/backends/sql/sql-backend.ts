@@ -124,6 +124,11 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     return columnDifferences(orm);
   }
 
+  override async unknownConstraints({ em }: MikroORM, names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return [];
+    return this.#dialect.run(em.fork(), 'read', (reader) => this.#dialect.unknownConstraints(reader, names));
+  }
+
   override placeViolation(
     em: EntityManager,
     violation: Violation,

@@ -24,7 +24,10 @@ export class NamedConstraints implements ConstraintMessages {
     this.#declared = declaredConstraints(orm);
   }
 
-  /** The names of the constraints that the entities declare. Migrations may add others. */
+  get names(): readonly string[] {
+    return [...this.#messages.keys()];
+  }
+
   get declaredNames(): readonly string[] {
     return this.#declared.map(({ name }) => name);
   }

@@ -11,7 +11,7 @@ import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentatio
 import { PERMISSIONS_RULE } from './view-permissions.ts';
 
 /** A member that a class of the application declares. */
-interface DeclaredMember {
+export interface DeclaredMember {
   readonly name: string;
   /** Undefined for a getter. */
   readonly value: unknown;

@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '../../errors/errors.ts';
 import { isRecord } from '../../support/json.ts';
 import { actionsOf, isAction } from './action.ts';
-import { declaredMembers } from './class-members.ts';
+import { type DeclaredMember, declaredMembers } from './class-members.ts';
 import { DEFINE } from './view-definition.ts';
 
 /** A function that returns the result of `action()`. `other.action()` belongs to somebody else. */
@@ -10,43 +10,50 @@ const RETURNS_ACTION = /(?:\breturn\s+|=>\s*)action\s*\(/;
 const PRIVATE_ACTION = /(#\w+)\s*=\s*action\s*\(/g;
 
 /**
- * Rejects an action that has no route, because it is not the value of a property of the view. A method or a getter that
+ * Finds the actions that have no route, because they are no values of properties of the view. A method or a getter that
  * returns an action would run code of the application, so only its text is read. A method with parameters, and one that
- * the class mentions, may make the action for a property.
+ * the class mentions, may make the action for a property. Other code may use the members too, so these are warnings.
  *
- * @throws ImproperlyConfigured that names the member and the property to declare
+ * @returns sentences that name the member and the property to declare
+ * @throws ImproperlyConfigured for a private action that the class does not use, because no other code can
  */
-export function checkLostActions(name: string, view: object): void {
+export function findLostActions(name: string, view: object): readonly string[] {
   const texts = classTexts(view);
   const isMentioned = (member: string): boolean =>
     texts.some((text) => new RegExp(`\\.\\s*${member.replaceAll('$', '\\$')}(?![\\w$])`).test(text));
-  for (const member of declaredMembers(view)) {
-    const { name: property, value, getter, isStatic } = member;
-    const lose = (what: string): never => {
-      throw new ImproperlyConfigured(
-        `${name}: ${what}, so it has no route; assign the action to a property of the view: ${property} = action(…)`,
-      );
-    };
-    const isOfView = !isStatic && Object.hasOwn(view, property);
-    if (isAction(value) && !isOfView) lose(`the action "${property}" belongs to the class`);
-    if (holdsAction(value)) lose(`"${property}" contains an action`);
-    const made = getter ?? value;
-    if (typeof made !== 'function' || isStatic || made.length > 0 || isMentioned(property)) continue;
-    if (!RETURNS_ACTION.test(Function.prototype.toString.call(made))) continue;
-    lose(`the ${getter === undefined ? 'method' : 'getter'} "${property}" returns an action`);
-  }
   for (const [, property = ''] of texts.flatMap((text) => [...text.matchAll(PRIVATE_ACTION)])) {
     if (isMentioned(property)) continue;
     throw new ImproperlyConfigured(
       `${name}: the action "${property}" is private, so it has no route; make it public: ${property.slice(1)} = action(…)`,
     );
   }
+  const routed = new Set<unknown>(actionsOf(view).values());
+  return declaredMembers(view).flatMap((member) => {
+    const { name: property } = member;
+    const what = lossOf(member, routed, isMentioned);
+    if (what === undefined) return [];
+    return [
+      `${name}: ${what}, so it has no route; assign the action to a property of the view: ${property} = action(…)`,
+    ];
+  });
 }
 
-function holdsAction(value: unknown): boolean {
-  if (isAction(value)) return false;
-  if (Array.isArray(value)) return value.some(isAction);
-  return isRecord(value) && Object.getPrototypeOf(value) === Object.prototype && actionsOf(value).size > 0;
+function lossOf(
+  { name, value, getter, isStatic }: DeclaredMember,
+  routed: ReadonlySet<unknown>,
+  isMentioned: (member: string) => boolean,
+): string | undefined {
+  if (isAction(value)) return routed.has(value) ? undefined : `the action "${name}" belongs to the class`;
+  if (heldActions(value).some((each) => !routed.has(each))) return `"${name}" contains an action`;
+  const made = getter ?? value;
+  if (typeof made !== 'function' || isStatic || made.length > 0 || isMentioned(name)) return undefined;
+  if (!RETURNS_ACTION.test(Function.prototype.toString.call(made))) return undefined;
+  return `the ${getter === undefined ? 'method' : 'getter'} "${name}" returns an action`;
+}
+
+function heldActions(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value.filter(isAction);
+  return isRecord(value) && Object.getPrototypeOf(value) === Object.prototype ? [...actionsOf(value).values()] : [];
 }
 
 /** Returns the texts of the classes that the application has written. */

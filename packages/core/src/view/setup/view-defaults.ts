@@ -14,6 +14,8 @@ export interface ViewDefaults {
   readonly ignoreUnknownParameters: boolean | readonly string[];
   /** True if the application has set `throttleRate`. */
   readonly hasThrottleRate: boolean;
+  /** True if the application has set `user`, so that requests without a token may have one. */
+  readonly findsUser: boolean;
   /** The secret that encrypts cursors; undefined if the application has set none. */
   readonly secret: string | undefined;
   readonly errorFormat: ErrorFormat;

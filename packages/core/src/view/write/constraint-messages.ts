@@ -11,6 +11,10 @@ export interface ConstraintMessage {
 
 /** Finds the message of a violated constraint. */
 export interface ConstraintMessages {
+  /** The names that have a message. */
+  readonly names: readonly string[];
+  /** The names of the constraints that the entities declare. Migrations may add others. */
+  readonly declaredNames: readonly string[];
   /**
    * @param metas the entities whose constraint it may be
    * @param columns a text with the names of its columns

@@ -1,10 +1,14 @@
-/** An action that is no property of its view has no route. It fails at start. */
+/** An action that is no property of its view has no route. It is a warning at start. */
 import t from 'tap';
 import { action, ModelViewSet, readShape, Router, ViewSet } from '../../../src/index.ts';
 import { openSqlite } from '../../support/databases.ts';
-import { Book, LIBRARY, testApp } from '../../support/library.ts';
+import { Book, LIBRARY, testApp, warningsAtStart } from '../../support/library.ts';
 
 const read = readShape(Book, ['id', 'title']);
+
+class Routed extends ViewSet {
+  other = action({}, () => ({}));
+}
 
 const LOST: readonly (readonly [new () => ViewSet, string])[] = [
   [
@@ -16,7 +20,7 @@ const LOST: readonly (readonly [new () => ViewSet, string])[] = [
     'the method "recount" returns an action',
   ],
   [
-    class Asynchronous extends ViewSet {
+    class Asynchronous extends Routed {
       async recount() {
         const answer = {};
         return action({ methods: ['post'] }, () => answer);
@@ -25,7 +29,7 @@ const LOST: readonly (readonly [new () => ViewSet, string])[] = [
     'the method "recount" returns an action',
   ],
   [
-    class Getter extends ViewSet {
+    class Getter extends Routed {
       get recount() {
         return action({}, () => ({}));
       }
@@ -33,25 +37,25 @@ const LOST: readonly (readonly [new () => ViewSet, string])[] = [
     'the getter "recount" returns an action',
   ],
   [
-    class Arrow extends ViewSet {
+    class Arrow extends Routed {
       recount = () => action({}, () => ({}));
     },
     'the method "recount" returns an action',
   ],
   [
-    class Static extends ViewSet {
+    class Static extends Routed {
       static recount = action({}, () => ({}));
     },
     'the action "recount" belongs to the class',
   ],
   [
-    class Grouped extends ViewSet {
+    class Grouped extends Routed {
       recount = { now: action({}, () => ({})) };
     },
     '"recount" contains an action',
   ],
   [
-    class Listed extends ViewSet {
+    class Listed extends Routed {
       recount = [action({}, () => ({}))];
     },
     '"recount" contains an action',
@@ -60,11 +64,15 @@ const LOST: readonly (readonly [new () => ViewSet, string])[] = [
 
 for (const [View, what] of LOST) {
   t.test(`${View.name}: ${what}`, async (t) => {
-    t.throws(() => new Router().register('books', View), {
-      code: 'improperly_configured',
-      message: `${View.name}: ${what}, so it has no route; assign the action to a property of the view: recount = action(…)`,
-    });
-    t.throws(() => new Router().register('books', class extends View {}), { message: / has no route; / });
+    const orm = await openSqlite(t, { entities: LIBRARY });
+    const routers = [new Router().register('given', View), new Router().register('inherited', class extends View {})];
+    const [given, inherited, ...others] = await warningsAtStart(t, orm, routers);
+    t.equal(
+      given,
+      `${View.name}: ${what}, so it has no route; assign the action to a property of the view: recount = action(…)`,
+    );
+    t.match(inherited, / has no route; /);
+    t.strictSame(others, []);
   });
 }
 
@@ -105,6 +113,26 @@ t.test('a method may make the action of a property, or call something else of th
   t.same((await app.inject('/fine/recount')).json(), { value: 2 });
   t.same((await app.inject('/fine/again')).json(), { value: 1 });
   t.same((await app.inject('/fine/repeated')).json(), { value: 'repeated' });
+});
+
+t.test('members that other code uses', async (t) => {
+  class Fine extends ViewSet {
+    static readonly shared = action({}, () => ({ value: 4 }));
+    readonly parts = { first: action({}, () => ({ value: 5 })) };
+    recount = Fine.shared;
+    again = this.parts.first;
+    later = madeBy(this);
+    make() {
+      return action({}, () => ({ value: 6 }));
+    }
+  }
+  function madeBy(view: Fine) {
+    return view.make();
+  }
+  const app = await testApp(t, await openSqlite(t, { entities: LIBRARY }), [new Router().register('fine', Fine)]);
+  t.same((await app.inject('/fine/recount')).json(), { value: 4 });
+  t.same((await app.inject('/fine/again')).json(), { value: 5 });
+  t.same((await app.inject('/fine/later')).json(), { value: 6 });
 });
 
 t.test('a router with its own actions may find them anywhere', async (t) => {

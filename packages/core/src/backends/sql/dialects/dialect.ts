@@ -163,6 +163,8 @@ export abstract class Dialect {
   abstract lock(alias: string): string;
   /** Finds the tables that a violation is about, and its columns. */
   abstract placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables>;
+  /** Lists the names that no constraint, unique index or trigger of the database has. */
+  abstract unknownConstraints(reader: Reader, names: readonly string[]): Awaitable<readonly string[]>;
   /** Runs work for a purpose. In a transaction, all its reads use the same connection. */
   abstract run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 

@@ -15,7 +15,7 @@ import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from '
 import { Dialect, elementText, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
 import type { Violation } from '../../database-errors.ts';
-import { placePostgreSqlViolation } from './postgresql-violations.ts';
+import { placePostgreSqlViolation, unknownPostgreSqlConstraints } from './postgresql-violations.ts';
 import type { Reader } from './reader.ts';
 import type { Table, ViolatedTables } from './violated-table.ts';
 import { hasDeclaredCollation, hasDeclaredType } from './text-column.ts';
@@ -56,6 +56,10 @@ export class PostgreSqlDialect extends Dialect {
 
   placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables> {
     return placePostgreSqlViolation(reader, violation, tables);
+  }
+
+  unknownConstraints(reader: Reader, names: readonly string[]): Awaitable<readonly string[]> {
+    return unknownPostgreSqlConstraints(reader, names);
   }
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {

@@ -39,6 +39,17 @@ const CATALOG = `with recursive violated(id) as (
 select t.place, named.columns from named left join unnest($4::text[]) with ordinality t(name, place)
   on pg_catalog.to_regclass(t.name) in (select id from above)`;
 
+/** A trigger reports a constraint by `raise … using constraint = 'name'`. */
+const UNKNOWN = `select name from unnest($1::text[]) with ordinality given(name, place)
+where not exists (select from pg_catalog.pg_constraint where conname = name)
+  and not exists (
+    select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+    where i.indisunique and c.relname = name)
+  and not exists (
+    select from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where n.nspname not in ('pg_catalog', 'information_schema') and strpos(p.prosrc, quote_literal(name)) > 0)
+order by place`;
+
 /** The violations whose columns are named in a response. */
 const NAMES_COLUMNS: ReadonlySet<Violation['kind']> = new Set(['unique', 'exclusion', 'foreign key']);
 
@@ -59,4 +70,9 @@ export function placePostgreSqlViolation(
     places: new Set(rows.flatMap(([place]) => (place === null ? [] : [Number(place) - 1]))),
     columns: columns === '' ? ((rows[0]?.[1] as string | null | undefined) ?? '') : columns,
   }));
+}
+
+export function unknownPostgreSqlConstraints(reader: Reader, names: readonly string[]): Awaitable<readonly string[]> {
+  const statement = { sql: UNKNOWN, one: false, isShapedByClient: false };
+  return whenReady(reader.rows(statement, [names]), (rows) => rows.map(([name]) => String(name)));
 }

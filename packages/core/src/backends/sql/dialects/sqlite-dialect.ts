@@ -13,7 +13,7 @@ import { Dialect, elementText } from './dialect.ts';
 import type { Violation } from '../../database-errors.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
-import { placeSqliteViolation } from './sqlite-violations.ts';
+import { placeSqliteViolation, unknownSqliteConstraints } from './sqlite-violations.ts';
 import type { Table, ViolatedTables } from './violated-table.ts';
 import { betterSqliteReader, FOLD, IN_TIME, type MakeReader, runSqlite } from './sqlite-reader.ts';
 
@@ -60,6 +60,10 @@ export class SqliteDialect extends Dialect {
 
   placeViolation(reader: Reader, violation: Violation, tables: readonly Table[]): Awaitable<ViolatedTables> {
     return placeSqliteViolation(reader, violation, tables);
+  }
+
+  unknownConstraints(reader: Reader, names: readonly string[]): Awaitable<readonly string[]> {
+    return unknownSqliteConstraints(reader, names);
   }
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {

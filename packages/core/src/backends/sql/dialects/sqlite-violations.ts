@@ -9,6 +9,11 @@ const INDEX = "select tbl_name, sql from sqlite_master where type = 'index' and 
 const VIEWS =
   "select tbl_name, sql from sqlite_master where type = 'trigger' and tbl_name in (select name from sqlite_master where type = 'view')";
 
+/** A check without a name is reported by its text. */
+const IDENTIFIER = /^[\p{L}\p{N}_$]+$/u;
+/** These statements name constraints, indexes, and the errors of triggers. */
+const STATEMENTS = 'select sql from sqlite_master where sql is not null';
+
 export function placeSqliteViolation(
   reader: Reader,
   violation: Violation,
@@ -36,6 +41,13 @@ function placeTable(
     const above = rows.filter(([, sql]) => namesColumn(String(sql).toLowerCase(), table.toLowerCase()));
     const places = placesOf(tables, ({ name }) => above.some(([view]) => sameName(String(view), name)));
     return { columns, places };
+  });
+}
+
+export function unknownSqliteConstraints(reader: Reader, names: readonly string[]): Awaitable<readonly string[]> {
+  return whenReady(reader.rows(statement(STATEMENTS), []), (rows) => {
+    const all = rows.map(([sql]) => String(sql)).join('\n');
+    return names.filter((name) => !namesColumn(all, name) && (IDENTIFIER.test(name) || !all.includes(name)));
   });
 }
 
