@@ -15,12 +15,21 @@ export interface TableColumn {
   readonly ignoreSchemaChanges?: readonly string[];
 }
 
+/** An index, as MikroORM reads it from the database, or derives it from an entity. */
+export interface TableIndex {
+  readonly columnNames: string[];
+  readonly unique: boolean;
+  readonly primary: boolean;
+  readonly expression?: unknown;
+}
+
 /** A table of MikroORM's SQL packages, whose types core does not import. */
 export interface SchemaTable {
   readonly name: string;
   readonly schema?: string | undefined;
   getColumns(): TableColumn[];
   getColumn(name: string): TableColumn | undefined;
+  getIndexes(): TableIndex[];
 }
 
 /** The tables of a database, or of the entities. */
@@ -47,10 +56,11 @@ export interface TableGenerator {
   getTargetSchema(): TableSchema;
 }
 
-/** A column that the database and an entity describe differently. */
+/** Columns that the database and an entity describe differently. */
 export interface ColumnDifference {
   readonly table: string;
-  readonly column: string;
+  /** One column, or all columns of a unique constraint. */
+  readonly columns: readonly string[];
   /** `is text`. */
   readonly actual: string;
   /** `declares integer`. */
@@ -58,7 +68,8 @@ export interface ColumnDifference {
 }
 
 /**
- * Compares the type, the length, the nullability and the values of enums of each column with the entities. Reads the
+ * Compares the type, the length, the nullability and the values of enums of each column with the entities, and finds the
+ * columns that only the entities declare unique. Reads the
  * tables of the entities alone, and changes nothing. MikroORM's own `getUpdateSchemaSQL()` creates a missing database,
  * and compares indexes and defaults too.
  */
@@ -73,7 +84,7 @@ export async function columnDifferences(orm: MikroORM): Promise<ColumnDifference
   const found = await schemas.create(connection, platform, config, undefined, target.getNamespaces(), names);
   return tables.flatMap((table) => {
     const there = found.getTables().find(({ name, schema }) => name === table.name && isSame(schema, table, platform));
-    return there === undefined ? [] : differencesOf(there, table, platform);
+    return there === undefined ? [] : [...differencesOf(there, table, platform), ...missingUniques(there, table)];
   });
 }
 
@@ -86,7 +97,7 @@ function differencesOf(actual: SchemaTable, declared: SchemaTable, platform: Pla
   return declared.getColumns().flatMap((column) => {
     const there = actual.getColumn(column.name);
     if (there === undefined || there.generated !== undefined || column.generated !== undefined) return [];
-    const place = { table: declared.name, column: column.name };
+    const place = { table: declared.name, columns: [column.name] };
     const [type, expected] = [typeOf(there, platform), typeOf(column, platform)];
     if (type !== expected && column.ignoreSchemaChanges?.includes('type') !== true) {
       return { ...place, actual: `is ${type}`, declared: `declares ${expected}` };
@@ -100,6 +111,25 @@ function differencesOf(actual: SchemaTable, declared: SchemaTable, platform: Pla
       ? { ...place, actual: 'is NOT NULL', declared: 'allows null' }
       : { ...place, actual: 'allows NULL', declared: 'does not' };
   });
+}
+
+/** Lists unique constraints that an entity declares. Columns are also unique together if some of them are unique. */
+function missingUniques(actual: SchemaTable, declared: SchemaTable): ColumnDifference[] {
+  const keys = uniqueKeys(actual);
+  return uniqueKeys(declared)
+    .filter((columns) => !keys.some((key) => key.every((column) => columns.includes(column))))
+    .map((columns) => ({
+      table: declared.name,
+      columns,
+      actual: columns.length === 1 ? 'is not unique' : 'are not unique together',
+      declared: 'declares a unique constraint',
+    }));
+}
+
+/** Returns the columns of each unique index, without those on expressions. */
+function uniqueKeys(table: SchemaTable): readonly (readonly string[])[] {
+  const plain = table.getIndexes().filter(({ unique, primary, expression }) => (unique || primary) && !expression);
+  return plain.map(({ columnNames }) => columnNames).filter((columns) => columns.length > 0);
 }
 
 function isNullable({ nullable }: TableColumn): boolean {

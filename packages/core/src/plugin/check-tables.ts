@@ -13,7 +13,7 @@ const CONSTRAINT_CURE = 'correct the name, run your migrations, or remove the me
 const NAMED = 5;
 
 /**
- * Warns of entities whose table or column the database lacks, of columns whose type, length, nullability or enum it has
+ * Warns of entities whose table or column the database lacks, of columns whose type, length, nullability, enum or unique constraint it has
  * otherwise, and of names in the option `constraints` that it does not have, after the application listens. Nothing waits
  * for it, so a slow or missing database does not delay the start.
  */
@@ -56,8 +56,9 @@ async function warn(app: FastifyInstance, orm: MikroORM, isClosed: () => boolean
   if (differing.length > 0) {
     const classOf = classNames(orm);
     const columns = differing
-      .map(({ table, column, actual, declared }) => {
-        return `the column "${column}" of the table "${table}" ${actual}, but ${classOf(table)} ${declared}`;
+      .map(({ table, columns: names, actual, declared }) => {
+        const place = `the column${names.length === 1 ? '' : 's'} ${names.map((name) => `"${name}"`).join(', ')}`;
+        return `${place} of the table "${table}" ${actual}, but ${classOf(table)} ${declared}`;
       })
       .toSorted();
     app.log.warn(

@@ -120,7 +120,7 @@ export interface ViewsetOptions {
   readonly maxExports?: number;
   /**
    * True: after the application listens, the log warns of entities whose table or column the database lacks. It also
-   * warns of columns whose type, length, nullability or enum differs from the entity, and of names in the option
+   * warns of columns whose type, length, nullability, enum or unique constraint differs from the entity, and of names in the option
    * `constraints` of views that the database does not have. It costs a few small queries for each entity. Default: true, unless NODE_ENV is `production` or `test`, or
    * `node --test` runs.
    */

@@ -24,6 +24,30 @@ export const shape = readShape(Book, ['id'], { publisher: readShape(Author, ['em
     message: "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ObjectSource<Publisher, Book>'.",
   },
   {
+    name: 'a nested shape under a name that is no relation',
+    code: `
+export const shape = readShape(Book, ['id'], { publishr: readShape(Publisher, ['name']) });`,
+    message: "Type 'ReadShape<Publisher, { name: string; }>' is not assignable to type 'ExtraSource<Book>'.",
+  },
+  {
+    name: 'an action that answers with a record, and returns nothing',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  x = action({ detail: true, answers: 'record' }, async (request) => { this.represent(await this.getObject(request)); });
+}`,
+    message:
+      "Argument of type '(request: ActionRequest<undefined, undefined, true, readonly []>) => Promise<void>' is not assignable to parameter of type 'ActionHandler<undefined, undefined, undefined, undefined, true, readonly [], \"record\">'.",
+  },
+  {
+    name: 'an action that answers with a page, and returns a list',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  x = action({ answers: 'page' }, async (request) => this.rows(this.getQueryset(request)));
+}`,
+    message:
+      "Type 'Promise<{ id: number; title: string; }[]>' is not assignable to type 'Promise<Reply | (object & AnswerOfView)> | Reply | (object & AnswerOfView)'.",
+  },
+  {
     name: 'a write override of another kind',
     code: `
 export const shape = writeShape(Book, ['title'], { pages: Type.String() });`,

@@ -10,6 +10,7 @@ import { LIBRARY } from '../support/library.ts';
 const STATES = ['available', 'rented', 'lost'] as const;
 const Bike = defineEntity({
   name: 'Bike',
+  uniques: [{ properties: ['size', 'bought'] }],
   properties: {
     id: p.integer().primary(),
     code: p.string().length(40).unique(),
@@ -65,7 +66,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     `alter table bike add column ${name} ${definition}`,
   ];
 
-  const differences: readonly (readonly [string, string[], RegExp | string])[] = [
+  const differences: (readonly [string, string[], RegExp | string])[] = [
     [
       'an enum',
       isSqlite
@@ -105,6 +106,21 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
           ] as const,
         ]),
   ];
+  const [unique, together] = isSqlite
+    ? ['drop index bike_code_unique', 'drop index bike_size_bought_unique']
+    : ['alter table bike drop constraint bike_code_unique', 'alter table bike drop constraint bike_size_bought_unique'];
+  differences.push(
+    [
+      'a missing unique constraint',
+      [unique as string],
+      'the column "code" of the table "bike" is not unique, but the entity Bike declares a unique constraint',
+    ],
+    [
+      'a missing unique constraint of several columns',
+      [together as string],
+      'the columns "size", "bought" of the table "bike" are not unique together, but the entity Bike declares a unique constraint',
+    ],
+  );
   for (const [what, statements, expected] of differences) {
     t.test(`${what} that differs`, async (t) => {
       await run(...statements);

@@ -193,8 +193,16 @@ type Answer<Response, Responses, Answers> = Response extends TSchema
   ? Static<Response> | AnswersOf<Responses>
   : Responses extends ActionResponses
     ? // The option `answers` adds records of the view.
-      AnswersOf<Responses> | (Answers extends ActionAnswer ? object : never)
-    : unknown;
+      AnswersOf<Responses> | (Answers extends ActionAnswer ? object & AnswerOfView : never)
+    : Answers extends ActionAnswer
+      ? object & AnswerOfView
+      : unknown;
+
+/** A record or a page: an object, but neither a list nor a promise, which would also be objects for the compiler. */
+interface AnswerOfView {
+  readonly then?: never;
+  readonly [Symbol.iterator]?: never;
+}
 
 /**
  * The handler of an action. It gets the request, typed by the action's schemas, and returns a value of one of the
