@@ -106,18 +106,18 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
           ] as const,
         ]),
   ];
-  const [unique, together] = isSqlite
+  const [unique, together]: readonly [string, string] = isSqlite
     ? ['drop index bike_code_unique', 'drop index bike_size_bought_unique']
     : ['alter table bike drop constraint bike_code_unique', 'alter table bike drop constraint bike_size_bought_unique'];
   differences.push(
     [
       'a missing unique constraint',
-      [unique as string],
+      [unique],
       'the column "code" of the table "bike" is not unique, but the entity Bike declares a unique constraint',
     ],
     [
       'a missing unique constraint of several columns',
-      [together as string],
+      [together],
       'the columns "size", "bought" of the table "bike" are not unique together, but the entity Bike declares a unique constraint',
     ],
   );
