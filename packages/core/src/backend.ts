@@ -24,7 +24,9 @@ export { isNativePath, nativeForm, type NativePath } from './query/language/nati
 export { countedRecords, isRelatedPath, type RelatedPath } from './query/language/related-path.ts';
 
 export { PreciseDate } from './fields/calendar.ts';
+export { shortDecimal } from './fields/decimal-text.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';
+export { limitDecimals } from './mikro/exact-decimals.ts';
 export { storedElement } from './mikro/exact-lists.ts';
 export { primaryKey } from './fields/primary-key.ts';
 export { holdsKeys, isPolymorphic, isToMany, valueProperty } from './fields/property.ts';

@@ -24,6 +24,24 @@ export function plainDecimal(text: string): string | undefined {
   return isDecimalText(written) ? written : undefined;
 }
 
+/**
+ * Reads a decimal as a text without an exponent. SQLite returns a number, and MongoDB an object within an embeddable;
+ * the text of both may have one: `1e-7`.
+ */
+export function decimalText(raw: unknown): string {
+  if (typeof raw === 'string') return raw;
+  const text = String(raw);
+  return plainDecimal(text) ?? text;
+}
+
+/** Writes a decimal in its only form without needless zeros and sign: `5.1` for `005.10`, `0` for `-0.0`. */
+export function shortDecimal(value: unknown): string {
+  const text = plainDecimal(String(value)) ?? String(value);
+  const [, sign = '', integer = '', fraction = ''] = /^(-?)0*(\d*)(?:\.(\d*?)0*)?$/.exec(text) ?? [];
+  if (integer + fraction === '') return isDecimalText(text) ? '0' : text;
+  return `${sign}${integer || '0'}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 /** Writes a number of units of the last digit as a decimal: `decimalOf(-1050n, 2)` is `-10.50`. */
 export function decimalOf(units: bigint, scale: number): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');

@@ -9,6 +9,7 @@ import {
   type Platform,
 } from '@mikro-orm/core';
 import { dateBeyond } from './calendar.ts';
+import { decimalText } from './decimal-text.ts';
 import { FIELD_KINDS } from './field-kinds.ts';
 import type { FieldPath } from './field-path.ts';
 import { customTypeOf, fieldType } from './field-type.ts';
@@ -30,7 +31,9 @@ export function valueReader(
   const { customType: builtIn, runtimeType, columnTypes } = valueProperty(property);
   if (builtIn instanceof BigIntType || builtIn instanceof DecimalType || builtIn instanceof DoubleType) {
     if (type.mode === 'bigint') return (raw) => BigInt(raw as string);
-    return (type.mode ?? runtimeType) === 'number' ? readNumber : String;
+    const isDecimal = builtIn instanceof DecimalType;
+    if ((type.mode ?? runtimeType) !== 'number') return isDecimal ? decimalText : String;
+    return isDecimal ? (raw) => readNumber(typeof raw === 'object' ? decimalText(raw) : raw) : readNumber;
   }
   if (builtIn instanceof UuidType) return undefined;
   if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;

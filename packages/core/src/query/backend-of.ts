@@ -8,6 +8,7 @@ import { LibSqlDialect } from '../backends/sql/dialects/libsql-dialect.ts';
 import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
 import { SQL_ERRORS } from '../backends/sql/dialects/sql-errors.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
+import { compareDecimals } from '../mikro/exact-decimals.ts';
 import { readElements } from '../mikro/exact-lists.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
@@ -80,7 +81,10 @@ export function findBackend(em: EntityManager): Backend | undefined {
   const driver = em.getDriver();
   let backend = known.get(driver);
   if (backend === undefined && (backend = makeBackend(em, driver)) !== undefined) known.set(driver, backend);
-  if (backend !== undefined) readElements(em);
+  if (backend !== undefined) {
+    readElements(em);
+    compareDecimals(em);
+  }
   return backend;
 }
 

@@ -13,7 +13,7 @@ import { invalidInput } from '../schema/error-details.ts';
 import { FORM_TYPE } from './declared-routes.ts';
 import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
-import { formReader } from '../schema/text-reader.ts';
+import { formReader, rememberRoundedTexts } from '../schema/text-reader.ts';
 import { compileInspect } from '../schema/validator.ts';
 import { partialOf } from '../shapes/schema-object.ts';
 
@@ -162,6 +162,7 @@ class Form {
       const value = isList || values.length > 1 ? values : values[0];
       const read = readers.get(name);
       body[name] = read === undefined ? value : read(value);
+      rememberRoundedTexts(body, name, value, body[name]);
     }
     for (const [name, staged] of this.#staged) body[name] = staged;
     return body;

@@ -46,6 +46,12 @@ export function roundedInteger(text: string, value: number): bigint | undefined 
   return integer === BigInt(value) ? undefined : integer;
 }
 
+/** Reports whether JavaScript writes the value of a number in other digits than its text: `0.1234567890123456789`. */
+export function isRounded(text: string, value: number): boolean {
+  const [sent, kept] = [digitsOf(text), digitsOf(value)];
+  return sent.digits !== kept.digits || (sent.digits !== '' && sent.exponent !== kept.exponent);
+}
+
 /** Makes the test for multiples of a step, in decimal arithmetic: 0.29 is a multiple of 0.01, 1.005 is not. */
 export function multiplesOf(step: number): (value: number) => boolean {
   const places = decimalPlaces(step);

@@ -1,4 +1,5 @@
 import { pointerStep, textProblem } from '../support/json.ts';
+import { copyRounded, roundedIn } from './rounded-numbers.ts';
 
 /** An invalid value of a request, with the JSON pointer to it. */
 export interface Problem {
@@ -12,7 +13,11 @@ export function placedAt(pointer: string, problems: readonly Problem[]): readonl
 }
 
 /** Prefixes the paths of problems with a step, from the index `first` on. */
-export function placeUnder(step: string | number, problems: Problem[], first: number): void {
+export function placeUnder<Placed extends { readonly path: string }>(
+  step: string | number,
+  problems: Placed[],
+  first: number,
+): void {
   for (let index = first; index < problems.length; index++) {
     const problem = problems[index]!;
     problems[index] = { ...problem, path: pointerStep(step) + problem.path };
@@ -38,6 +43,14 @@ export interface Scanned {
   /** The number of values in the document, including the document itself. */
   readonly size: number;
   readonly isTooDeep: boolean;
+  /** The numbers that JavaScript has rounded, each with the text that was sent. */
+  readonly rounded: readonly RoundedNumber[];
+}
+
+/** A number of a request that JavaScript has rounded. */
+export interface RoundedNumber {
+  readonly path: string;
+  readonly text: string;
 }
 
 /**
@@ -54,16 +67,22 @@ export function scanInput(input: unknown): Scanned {
 /** Copies JSON deeply, without unsafe names. Values that are not JSON, such as a file of a form, are not copied. */
 export function copyOf<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyOf) as Value;
+  if (Array.isArray(value)) {
+    const items = value.map(copyOf);
+    copyRounded(value, items);
+    return items as Value;
+  }
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const copy: Record<string, unknown> = {};
   for (const name of Object.keys(value)) if (!isUnsafeName(name)) copy[name] = copyOf(value[name as never]);
+  copyRounded(value, copy);
   return copy as Value;
 }
 
 /** The scan of one document. */
 class Scan implements Scanned {
   readonly problems: Problem[] = [];
+  rounded: RoundedNumber[] = [];
   size = 0;
   isTooDeep = false;
 
@@ -77,8 +96,10 @@ class Scan implements Scanned {
       this.isTooDeep = true;
       this.#report(`must not be nested more than ${MAX_DEPTH} levels deep`);
     } else if (Array.isArray(value)) {
+      this.#noteRounded(value);
       for (let index = 0; index < value.length; index++) this.#visitAt(index, value[index], depth + 1);
     } else {
+      this.#noteRounded(value);
       for (const key of Object.keys(value)) {
         this.#check(key, 'the name of a property ');
         this.#visitAt(key, value[key as never], depth + 1);
@@ -87,9 +108,14 @@ class Scan implements Scanned {
   }
 
   #visitAt(step: string | number, part: unknown, depth: number): void {
-    const before = this.problems.length;
+    const [problems, rounded] = [this.problems.length, this.rounded.length];
     this.visit(part, depth);
-    placeUnder(step, this.problems, before);
+    placeUnder(step, this.problems, problems);
+    placeUnder(step, this.rounded, rounded);
+  }
+
+  #noteRounded(container: object): void {
+    for (const [name, text] of roundedIn(container) ?? []) this.rounded.push({ path: pointerStep(name), text });
   }
 
   #check(text: string, subject: string): void {

@@ -1,4 +1,5 @@
 import { type AnySchema, type JsonSchema, namedTypes, namedValues } from './json-schema.ts';
+import { markRounded, rememberRounded } from './rounded-numbers.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -53,6 +54,15 @@ export function formReader(given: AnySchema): (value: unknown) => unknown {
   };
 }
 
+/** Remembers the numbers of a form that JavaScript has rounded: the value of a field, or the items of a list. */
+export function rememberRoundedTexts(body: object, name: string, text: unknown, value: unknown): void {
+  if (typeof text === 'string' && typeof value === 'number' && NUMBER.test(text))
+    rememberRounded(body, name, text, value);
+  if (!Array.isArray(value)) return;
+  const texts = [text].flat();
+  for (const [index, item] of value.entries()) rememberRoundedTexts(value, String(index), texts[index], item);
+}
+
 /** The keywords that do not restrict values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   'title',
@@ -80,7 +90,7 @@ function eachText(value: unknown, read: (text: string) => unknown): unknown {
 /** Parses JSON. Other texts stay unchanged, and validation rejects them. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return markRounded(text, JSON.parse(text));
   } catch {
     return text;
   }

@@ -3,7 +3,7 @@ import { isRecord } from '../support/json.ts';
 import { type CompiledNodes, compileSchema } from './compile-schema.ts';
 import { type Place, invalidInput } from './error-details.ts';
 import { Reading } from './reading.ts';
-import { MAX_PROBLEMS, type Problem, copyOf, scanInput } from './scan-input.ts';
+import { MAX_PROBLEMS, type Problem, type RoundedNumber, copyOf, scanInput } from './scan-input.ts';
 
 /** The validated value. Use it only if there are no problems. */
 export interface Inspected {
@@ -11,6 +11,8 @@ export interface Inspected {
   readonly problems: readonly Problem[];
   /** The number of problems after which the search stops. If there are fewer, they are complete. */
   readonly limit: number;
+  /** The numbers that JavaScript has rounded. A decimal column cannot have them. */
+  readonly rounded?: readonly RoundedNumber[];
 }
 
 /** Finds all problems of a value, and the parts of it to keep. */
@@ -54,15 +56,15 @@ export function compileInspect(schema: TSchema, where: Place, nodes?: CompiledNo
   const node = compileSchema(schema, where, nodes);
   return (input) => {
     const document = where === 'query' && isRecord(input) ? withoutEmpty(input) : input;
-    const { problems, size, isTooDeep } = scanInput(document);
+    const { problems, size, isTooDeep, rounded } = scanInput(document);
     const limit = isTooDeep || size > MAX_SIZE_FOR_ALL_PROBLEMS ? 1 : MAX_PROBLEMS;
     if (isTooDeep) return { value: document, problems, limit };
     const reading = new Reading(limit);
     const known = node.read(document, reading);
     if (problems.length === 0 && reading.faults.length === 0) {
-      return { value: reading.keepsInput ? copyOf(known) : known, problems, limit };
+      return { value: reading.keepsInput ? copyOf(known) : known, problems, limit, rounded };
     }
-    return { value: document, problems: distinct(problems, reading.faults), limit };
+    return { value: document, problems: distinct(problems, reading.faults), limit, rounded };
   };
 }
 

@@ -7,8 +7,8 @@ import {
   type Platform,
   type Type,
 } from '@mikro-orm/core';
-import { fieldType } from '@viewset/core/backend';
-import { bsonVersionOf, Decimal128, decimalText } from './decimal128.ts';
+import { fieldType, limitDecimals, shortDecimal } from '@viewset/core/backend';
+import { bsonVersionOf, Decimal128, decimalBelow, decimalText } from './decimal128.ts';
 
 /**
  * Names the column of an entity's key `_id`, as MongoDB does, whatever the property is called. Call it before MikroORM
@@ -30,6 +30,7 @@ const exact = new WeakMap<object, (value: unknown) => unknown>();
  * Call it once the entities are complete (`discovery.afterDiscovered`). The application's own types are not changed.
  */
 export function storeExactly(entities: MetadataStorage, platform: Platform): void {
+  limitDecimals(platform, (text) => decimalBelow(shortDecimal(text)).isExact);
   for (const meta of entities) {
     for (const property of meta.props) {
       const type = property.customType as Type<unknown> | undefined;

@@ -1,6 +1,7 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import { type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../../errors/errors.ts';
+import { plainDecimal, shortDecimal, toScale } from '../../fields/decimal-text.ts';
 import { findPlace, type FieldPlace } from '../../fields/field-path.ts';
 import {
   discriminatorMessage,
@@ -22,7 +23,7 @@ import { isNamedUpload } from '../../files/direct-uploads.ts';
 import { PendingFile } from '../../files/pending-file.ts';
 import { isFileLink, SentLink } from '../../files/sent-link.ts';
 import { pointerStep } from '../../support/json.ts';
-import type { Problem } from '../../schema/scan-input.ts';
+import type { Problem, RoundedNumber } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './children.ts';
 import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
@@ -182,9 +183,10 @@ function bindColumn(
   const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);
   const { nullable, target } = column;
   checkWritable(meta.className, { ...value, name: key, target }, schema);
-  const rule = columnRule(value);
+  // Only a column of JSON is bound by the embeddable's own metadata.
+  const rule = columnRule(value, meta.embeddable === true);
   const bounds = columnBounds(value);
-  if (target === undefined) return { nullable, rule, bounds, listed: column.list };
+  if (target === undefined) return { nullable, rule, bounds, listed: column.list, decimals: decimalsOf(value) };
   if (naturalKey !== undefined) checkUnique(target, value.property);
   const held = referredKey(property).name;
   const reference = {
@@ -195,6 +197,37 @@ function bindColumn(
     creates: false,
   };
   return { nullable, rule, bounds, reference };
+}
+
+function decimalsOf({ type, element }: ShapeField): number | undefined {
+  const { kind, scale = Infinity } = element ?? type;
+  return kind === 'decimal' ? scale : undefined;
+}
+
+/**
+ * Finds the rounded numbers of a body that a decimal column would store. A number is none of them if the column's
+ * digits after the point are the same: 0.10000000000000001 is 0.10.
+ */
+export function roundedDecimals(fields: readonly BoundField[], rounded: readonly RoundedNumber[]): Problem[] {
+  return rounded.flatMap(({ path, text }) => {
+    const decimals = decimalsAt(fields, path.split('/').slice(1));
+    if (decimals === undefined || withDecimals(text, decimals) === withDecimals(String(Number(text)), decimals))
+      return [];
+    return [{ path, message: 'is a number that would be rounded' }];
+  });
+}
+
+function decimalsAt(fields: readonly BoundField[], [first, ...steps]: readonly string[]): number | undefined {
+  const field = fields.find(({ sentAs }) => pointerStep(sentAs) === `/${first}`);
+  const isList = field?.isList === true || field?.listed === true;
+  const rest = isList ? steps.slice(1) : steps;
+  return field?.parts === undefined ? field?.decimals : decimalsAt(field.parts, rest);
+}
+
+function withDecimals(text: string, decimals: number): string {
+  const plain = plainDecimal(text);
+  if (plain === undefined) return text;
+  return shortDecimal(decimals === Infinity ? plain : toScale(plain, decimals));
 }
 
 /** Binds an embeddable, or a list of them, in one column. Its values are validated like the values of columns. */

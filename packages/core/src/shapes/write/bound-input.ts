@@ -27,6 +27,8 @@ export interface BoundField {
   readonly rule?: ColumnRule | undefined;
   /** True if the column holds a list of values. The rule applies to each of them. */
   readonly listed?: boolean;
+  /** The digits after the point that a decimal column keeps. Undefined for a column of another kind. */
+  readonly decimals?: number | undefined;
   /** The keywords that describe the values of the column in a schema. */
   readonly bounds?: object;
   readonly reference?: Reference | undefined;

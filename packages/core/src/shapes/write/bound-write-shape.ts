@@ -8,7 +8,7 @@ import { isRecord } from '../../support/json.ts';
 import { invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../../schema/scan-input.ts';
 import { type Inspect, type Inspected, compileInspect } from '../../schema/validator.ts';
-import { checkField } from './bound-field.ts';
+import { checkField, roundedDecimals } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
 import { type FindReferred, type RecordData, resolveReferences } from './references.ts';
 import { mapObjects, mapProperties, partialOf, withKeyword, withOnly, withProperties } from '../schema-object.ts';
@@ -106,11 +106,11 @@ export class BoundWriteShape implements BoundInput {
   }
 
   #inspected(inspected: Inspected, mode: BodyMode): Inspected {
-    const { value, problems, limit } = inspected;
+    const { value, problems, limit, rounded = [] } = inspected;
     // A column cannot check values that the schema did not validate.
     if (!isRecord(value) || problems.length >= limit) return inspected;
     const values = this.#named(problems.length === 0 ? value : { ...value });
-    const found = [...problems];
+    const found = [...problems, ...roundedDecimals(this.fields, rounded)];
     for (const field of this.fields) checkField(field, values, found, mode);
     const listed = found.length === 0 ? found : inOrder(found, this.fields).slice(0, MAX_PROBLEMS);
     return { value: values, problems: listed, limit };

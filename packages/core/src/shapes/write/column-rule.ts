@@ -7,6 +7,7 @@ import { checkFieldJson } from '../../fields/field-value.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { characters, decimalsMessage } from '../../schema/error-details.ts';
 import { decimalPlaces, integerDigits } from '../../schema/exact-number.ts';
+import { keepsDecimal } from '../../mikro/exact-decimals.ts';
 import { formatMessage, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { ShapeField } from '../shape-field.ts';
@@ -55,15 +56,22 @@ const REAL_MIN = 1.175_494_4e-38;
 /**
  * Makes the rule of a column; for a list, of each of its elements. It applies in addition to the schema of the body.
  * Undefined if there is no known rule.
+ *
+ * @param isInJson true for a part of an embeddable that one column holds
  */
-export function columnRule({ type, property, list, element, custom }: ShapeField): ColumnRule | undefined {
+export function columnRule(
+  { type, property, list, element, custom }: ShapeField,
+  isInJson = false,
+): ColumnRule | undefined {
   if (custom) return undefined;
-  if (!list) return OF_KIND[type.kind](type, property);
-  return element === undefined ? textOrNumber : OF_KIND[element.kind](element, property);
+  if (!list) return OF_KIND[type.kind](type, property, isInJson);
+  return element === undefined ? textOrNumber : OF_KIND[element.kind](element, property, isInJson);
 }
 
 /** The rules of columns, by kind. They are stricter than the rules for comparisons, and have their own messages. */
-const OF_KIND: Readonly<Record<FieldKind, (type: FieldType, property: EntityProperty) => ColumnRule | undefined>> = {
+type MakeRule = (type: FieldType, property: EntityProperty, isInJson: boolean) => ColumnRule | undefined;
+
+const OF_KIND: Readonly<Record<FieldKind, MakeRule>> = {
   string: stringRule,
   integer: asCompared,
   bigint: (type) => (json) => bigintValue(type, json),
@@ -116,7 +124,11 @@ function bigintValue(type: FieldType, json: unknown): unknown {
   return type.mode === 'string' ? String(value) : value;
 }
 
-function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType): ColumnRule {
+function decimalRule(
+  { mode, precision = Infinity, scale = Infinity }: FieldType,
+  { customType }: EntityProperty,
+  isInJson: boolean,
+): ColumnRule {
   const digits = precision - scale;
   const bound = Number(`1e${digits}`);
   return (json) => {
@@ -128,6 +140,7 @@ function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType
     if (decimalPlaces(json) > scale) fail(decimalsMessage(scale));
     const isTooGreat = isText ? integerDigits(json) > digits : Math.abs(json as number) >= bound;
     if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+    if (isText && !keepsDecimal(customType, json, isInJson)) fail('has more digits than the database keeps');
     return mode === 'string' ? String(json) : (json as number) + 0;
   };
 }

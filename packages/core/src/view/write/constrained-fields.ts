@@ -1,5 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { namesColumn } from '../../backends/database-errors.ts';
+import { shortDecimal } from '../../fields/decimal-text.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { keyOfEntity } from '../../fields/primary-key.ts';
 import { isInlineEmbeddable, isToOne } from '../../fields/property.ts';
@@ -49,10 +50,10 @@ export function valueOf(data: Readonly<Record<string, unknown>>, { names }: Cons
   return value;
 }
 
-/** Returns a value in a form that `keyText` compares: the key of a relation, and a decimal without further zeros. */
+/** Returns a value in a form that `keyText` compares: the key of a relation, and a decimal in its shortest form. */
 export function comparable(path: FieldPath, value: unknown): unknown {
   if (value === null || value === undefined || typeof value === 'symbol') return value;
   const key = isToOne(path.property) ? keyOfEntity({ [path.property.name]: value }, path) : value;
   if (key === undefined) return value;
-  return path.type.kind === 'decimal' ? String(Number(key)) : key;
+  return path.type.kind === 'decimal' ? shortDecimal(key) : key;
 }

@@ -1,12 +1,13 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../support/awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
-import { decimalOf } from '../../../fields/decimal-text.ts';
+import { decimalOf, shortDecimal } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { FIRST_LOCAL_DAY, LAST_LOCAL_DAY, type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
 import type { Period } from '../../../query/language/grouping.ts';
 import type { Lookup } from '../../../query/language/lookup.ts';
+import { limitDecimals } from '../../../mikro/exact-decimals.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
 import { Dialect, elementText } from './dialect.ts';
@@ -33,6 +34,7 @@ export class SqliteDialect extends Dialect {
 
   constructor(em: EntityManager) {
     super(em.getPlatform());
+    limitDecimals(em.getPlatform(), (text, isInJson) => isInJson || shortDecimal(Number(text)) === shortDecimal(text));
     waitForWriters(em);
   }
 
