@@ -13,11 +13,7 @@ export function placedAt(pointer: string, problems: readonly Problem[]): readonl
 }
 
 /** Prefixes the paths of problems with a step, from the index `first` on. */
-export function placeUnder<Placed extends { readonly path: string }>(
-  step: string | number,
-  problems: Placed[],
-  first: number,
-): void {
+export function placeUnder(step: string | number, problems: { readonly path: string }[], first: number): void {
   for (let index = first; index < problems.length; index++) {
     const problem = problems[index]!;
     problems[index] = { ...problem, path: pointerStep(step) + problem.path };

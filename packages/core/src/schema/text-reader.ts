@@ -56,8 +56,9 @@ export function formReader(given: AnySchema): (value: unknown) => unknown {
 
 /** Remembers the numbers of a form that JavaScript has rounded: the value of a field, or the items of a list. */
 export function rememberRoundedTexts(body: object, name: string, text: unknown, value: unknown): void {
-  if (typeof text === 'string' && typeof value === 'number' && NUMBER.test(text))
+  if (typeof text === 'string' && typeof value === 'number' && NUMBER.test(text)) {
     rememberRounded(body, name, text, value);
+  }
   if (!Array.isArray(value)) return;
   const texts = [text].flat();
   for (const [index, item] of value.entries()) rememberRoundedTexts(value, String(index), texts[index], item);

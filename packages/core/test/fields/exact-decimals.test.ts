@@ -212,7 +212,7 @@ forEachDatabase(t, { entities: [Part, Price] }, async (t, orm, database) => {
       await send(
         'PATCH',
         url === '/prices' ? url : `${url}/${body.id}`,
-        (url === '/prices' ? [{ id: body.id, tiny: tiny[0] }] : { tiny: tiny[0] }) as never,
+        url === '/prices' ? [{ id: body.id, tiny: tiny[0] }] : { tiny: tiny[0] },
       );
       t.equal(short((await read(body.id)).tiny), tiny[0]);
     }

@@ -184,7 +184,7 @@ function bindColumn(
   const { nullable, target } = column;
   checkWritable(meta.className, { ...value, name: key, target }, schema);
   // Only a column of JSON is bound by the embeddable's own metadata.
-  const rule = columnRule(value, meta.embeddable === true);
+  const rule = columnRule(value, meta.embeddable);
   const bounds = columnBounds(value);
   if (target === undefined) return { nullable, rule, bounds, listed: column.list, decimals: decimalsOf(value) };
   if (naturalKey !== undefined) checkUnique(target, value.property);
@@ -211,9 +211,9 @@ function decimalsOf({ type, element }: ShapeField): number | undefined {
 export function roundedDecimals(fields: readonly BoundField[], rounded: readonly RoundedNumber[]): Problem[] {
   return rounded.flatMap(({ path, text }) => {
     const decimals = decimalsAt(fields, path.split('/').slice(1));
-    if (decimals === undefined || withDecimals(text, decimals) === withDecimals(String(Number(text)), decimals))
-      return [];
-    return [{ path, message: 'is a number that would be rounded' }];
+    const isKept =
+      decimals === undefined || withDecimals(text, decimals) === withDecimals(String(Number(text)), decimals);
+    return isKept ? [] : [{ path, message: 'is a number that would be rounded' }];
   });
 }
 
