@@ -16,7 +16,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['search across a relation', ['/filters#search']],
   ['rate limit one path', ['/throttles#rate-limit-one-path']],
   ['test my app', ['/testing']],
-  ['which errors can PUT answer', ['/errors#which-errors-a-route-can-answer']],
+  ['which errors can PUT answer', ['/errors#which-errors-a-route-can-have']],
   ['custom permission', ['/permissions#a-permission-of-your-own', '/permissions']],
   ['cursor pagination secret', ['/pagination#cursors', '/plugin']],
   ['health check of my own', ['/health#a-health-check-of-your-own']],

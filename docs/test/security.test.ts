@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 
 const text = readFileSync(new URL('../security.md', import.meta.url), 'utf8');
-const [page = ''] = text.split('## What was tried');
+const [page = ''] = text.split('## Attacks that we tested');
 // The table of what stays after a theft has cells of another kind: packages/auth tries each.
 const checklists = page.replace(/^## What stays after a theft$.*?(?=^## )/ms, '');
 const rows = [...checklists.matchAll(/^\| (?!item|-)(.*) \|$/gm)].map((match) => (match[1] ?? '').split(' | '));

@@ -8,7 +8,7 @@ import { Account, ApiKey, Identity, Passkey, Role, Session, TwoFactor } from '..
 import { codeOf } from '../support/totp-code.ts';
 
 const KINDS = {
-  'the session that asks': 'current',
+  'the session of the request': 'current',
   'other sessions': 'sessions',
   'API keys': 'api_keys',
   passkeys: 'passkeys',
