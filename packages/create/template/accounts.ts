@@ -23,7 +23,7 @@ const AccountSchema = defineEntity({
 export class Account extends AccountSchema.class {}
 AccountSchema.setClass(Account);
 
-/** Tells TypeScript what `request.user` is. */
+/** Declares the type of `request.user`. */
 declare module '@viewset/core' {
   interface ViewsetTypes {
     user: AccountUser;
