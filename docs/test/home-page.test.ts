@@ -35,11 +35,9 @@ t.test('its ratios and numbers of lines are those of the other pages', async (t)
 t.test('the README has the same figures', async (t) => {
   const rows = home.split('\n').map(cellsOf);
   const [, ours, raw, hand] = rows.find(([name]) => name?.startsWith('list: page 1 of 10 records')) ?? [];
-  t.match(readme, `serves [${ours} requests a second]`);
-  t.match(
-    readme.replaceAll(/\s+/g, ' '),
-    `SQL serves ${raw} there, and MikroORM as its documentation teaches it ${hand}.`,
-  );
+  const text = readme.replaceAll(/\s+/g, ' ');
+  t.match(text, `serves [${ours} requests a second]`);
+  t.match(text, `SQL serves ${raw} there, and MikroORM, used as its documentation teaches, serves ${hand}.`);
   const [, theirs, lines] = /^\| all \| (\d+) \| (\d+) \|$/m.exec(read('django.md')) ?? [];
   t.match(readme, `[${lines} lines here and ${theirs} there]`);
 });

@@ -72,7 +72,7 @@ export function BatchViewSet(options: BatchOptions = {}): new () => ViewSet {
         bodyLimit: maxBytes,
         responses: { 200: ANSWERS_SCHEMA, 422: FAILED_SCHEMA },
         summary: 'Run several operations in one transaction',
-        description: 'All operations are stored, or none. The answers have the order of the operations.',
+        description: 'All operations are stored, or none. The responses have the order of the operations.',
       },
       async (request): Promise<BatchAnswers> => {
         const routes = KnownRoutes.of(request.server.viewset.operations);

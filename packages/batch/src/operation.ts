@@ -6,7 +6,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 const ID = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}$',
-  description: 'Names the operation in its answer, and in references of later operations',
+  description: 'Names the operation in its response, and in references of later operations',
 });
 
 const OPERATION = Type.Object(

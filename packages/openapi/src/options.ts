@@ -41,7 +41,7 @@ const BEARER: JsonObject = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
-  description: 'A token that a login has answered with.',
+  description: 'A token from the response to a login.',
 };
 
 /**

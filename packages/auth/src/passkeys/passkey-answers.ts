@@ -17,7 +17,7 @@ export const NEW_CREDENTIAL = Type.Object(
       transports: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z-]+$', maxLength: 20 }), { maxItems: 10 })),
     }),
   },
-  { title: 'RegistrationResponseJSON', description: 'The answer of `navigator.credentials.create()`' },
+  { title: 'RegistrationResponseJSON', description: 'The result of `navigator.credentials.create()`' },
 );
 export type NewCredential = Static<typeof NEW_CREDENTIAL>;
 
@@ -32,7 +32,7 @@ export const ASSERTION = Type.Object(
       userHandle: Type.Optional(Type.Union([base64Url(128), Type.Null()])),
     }),
   },
-  { title: 'AuthenticationResponseJSON', description: 'The answer of `navigator.credentials.get()`' },
+  { title: 'AuthenticationResponseJSON', description: 'The result of `navigator.credentials.get()`' },
 );
 export type Assertion = Static<typeof ASSERTION>;
 

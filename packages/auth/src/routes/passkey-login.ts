@@ -55,7 +55,7 @@ export function passkeyLoginRoutes({
       path: 'login/passkey',
       operationId: 'passkeyLogin',
       summary: 'Exchange the answer of a passkey for an access token',
-      description: 'All wrong answers give the same response. A right one completes the login like a password.',
+      description: 'Every invalid passkey gives the same response. A valid one completes the login like a password.',
       body: sessions === undefined ? LOGIN : SESSION_LOGIN,
       status: 200,
       answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,

@@ -21,7 +21,7 @@ const SESSION = Type.Object(
     last_used_at: Type.String({ format: 'date-time', description: 'The time of the login or of the last refresh' }),
     ip: Type.String(),
     user_agent: Type.Union([Type.String(), Type.Null()]),
-    current: Type.Boolean({ description: 'True of the session that asks' }),
+    current: Type.Boolean({ description: 'True for the session of the request' }),
   },
   { title: 'Session' },
 );

@@ -35,7 +35,7 @@ export const ERROR_SCHEMA: TSchema = Type.Object(
           path: Type.String({ description: 'A JSON pointer to the value' }),
           message: Type.String(),
         }),
-        { description: 'Every value at fault' },
+        { description: 'Every invalid value' },
       ),
     ),
   },

@@ -39,7 +39,7 @@ const DOCUMENTED = {
   health: {
     operationId: 'checkHealth',
     summary: 'Run the health checks',
-    description: 'Runs every check, and answers with 503 if one of them fails.',
+    description: 'Runs every check, and gives 503 if one of them fails.',
     tags: ['health'],
   },
   live: {

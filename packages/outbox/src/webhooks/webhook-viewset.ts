@@ -80,7 +80,8 @@ const rotateBy = (find: (request: RecordRequest) => Promise<WebhookSubscription>
       detail: true,
       methods: ['post'],
       summary: 'Give a webhook a new secret',
-      description: 'The answer has the secret. The one before it signs too, for a day. All earlier ones end at once.',
+      description:
+        'The response has the new secret. For a day, requests are also signed with the previous secret. Earlier secrets end at once.',
       response: Type.Object({ secret: Type.String(), previous_secret_until: Type.String({ format: 'date-time' }) }),
     },
     async (request) => {

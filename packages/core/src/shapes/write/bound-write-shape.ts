@@ -16,7 +16,7 @@ import { withinBounds } from '../wire-format.ts';
 
 /** The values of a file field in JSON. */
 const UPLOAD = Type.Object(
-  { upload: Type.String({ description: 'The text of this name that the request for the upload was answered with' }) },
+  { upload: Type.String({ description: 'The text `upload` from the response to the request for the upload' }) },
   { title: 'UploadedFile', description: 'A file that was uploaded to the store' },
 );
 const REMOVAL = Type.Null({ description: 'Removes the file' });
