@@ -25,7 +25,7 @@ export interface BatchOptions {
   readonly maxBytes?: number;
   /**
    * The most bytes of the response bodies of all operations together. A short batch may request the same long list many
-   * times, and all responses are held until the commit. Beyond it the batch fails with 422. Default: 4,194,304.
+   * times, and all responses stay in memory until the commit. A larger batch fails with 422. Default: 4,194,304.
    */
   readonly maxResponseBytes?: number;
   /** Who may send batches. Each operation also checks its own permissions. Default: everybody. */

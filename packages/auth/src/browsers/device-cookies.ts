@@ -18,7 +18,7 @@ interface Device {
 
 /**
  * Device cookies (OWASP): a browser that has logged into an account keeps a proof of it. Its wrong passwords are
- * counted separately, so strangers cannot block it. The server stores nothing; proofs are keyed hashes of device and
+ * counted separately, so other clients cannot block it. The server stores nothing; proofs are keyed hashes of device and
  * address.
  *
  * @see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
@@ -30,7 +30,7 @@ export class DeviceCookies {
     this.#keys = keys;
   }
 
-  /** Returns the device of a request if it has logged into the address's account; undefined for strangers. */
+  /** Returns the device of a request if it has logged into the address's account; undefined for unknown devices. */
   knownDevice(request: FastifyRequest, address: string): string | undefined {
     return this.#devices(request).find((device) => this.#hasProof(device, address))?.id;
   }

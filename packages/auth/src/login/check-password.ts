@@ -14,7 +14,7 @@ export interface CheckPasswordParts {
 
 /**
  * Throws InvalidUsage if the password is not the account's, which counts as a wrong password of the account, and
- * TooManyRequests while the account is held.
+ * TooManyRequests while logins of the account are blocked.
  *
  * @param field the body's field that contained the password
  */

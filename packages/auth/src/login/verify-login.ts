@@ -20,7 +20,7 @@ export interface VerifyLoginParts {
  * Finds the account for an e-mail address and a password, with its role loaded. All wrong credentials give the same
  * message and take the same time. They count for the address, or for the browser if it has logged into the account
  * before. Only a client with the right password learns that the account is disabled. An outdated hash is renewed.
- * Throws Unauthorized, and TooManyRequests while the address is held.
+ * Throws Unauthorized, and TooManyRequests while logins for the address are blocked.
  */
 export type VerifyLogin = (
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
   };
 }
 
-/** Throws Unauthorized if there is no account with that password, and TooManyRequests while the address is held. */
+/** Throws Unauthorized if there is no account with that password, and TooManyRequests while logins for the address are blocked. */
 async function findAccount(
   { accounts, hasher, wrongPasswords, devices }: VerifyLoginParts,
   request: FastifyRequest,

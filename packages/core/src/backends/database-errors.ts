@@ -31,7 +31,7 @@ export interface DatabaseErrors {
   /** True if the database cannot be reached, has no resources, or took too long. */
   isUnavailable(error: Error): boolean;
   /**
-   * True if the database has ended a transaction for the sake of others: a deadlock, a serialization failure, a write
+   * True if the database has aborted a transaction because of others: a deadlock, a serialization failure, a write
    * conflict. Nothing of it was written, and it may succeed if repeated.
    */
   isTransactionLost(error: Error): boolean;

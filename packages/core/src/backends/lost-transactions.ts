@@ -8,7 +8,7 @@ export const MAX_ATTEMPTS = 20;
 const MAX_CAUSES = 10;
 
 /**
- * Reports whether an error, or one of its causes, means that the database has ended a transaction for the sake of
+ * Reports whether an error, or one of its causes, means that the database has aborted a transaction because of
  * others.
  */
 export function meansLost(errors: DatabaseErrors, error: unknown): boolean {

@@ -131,7 +131,7 @@ export class FileField<Direct extends boolean = boolean> {
 /**
  * Makes a field of a write shape that accepts a file. create and update then also read `multipart/form-data`. The
  * property must have the type `FileType`. The bytes are streamed to a temporary file, and to the store after the
- * request was validated. They are never held in memory. It needs the packages `@fastify/multipart` and `file-type`.
+ * request was validated. They are never kept in memory. It needs the packages `@fastify/multipart` and `file-type`.
  *
  * If a write fails, its file is deleted. If an update replaces a file, or its record is deleted, the file is deleted
  * after the commit.

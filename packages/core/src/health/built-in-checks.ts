@@ -201,7 +201,7 @@ const KEY_TTL_MS = 1000;
 
 /**
  * Checks that Redis takes writes, by writing a key that expires after a second. A replica and a server whose memory is
- * full fail, although they answer PING. On a Cluster it writes several keys, so that each master is asked. Takes a client
+ * full fail, although they answer PING. On a Cluster it writes several keys, so that each master is checked. Takes a client
  * of ioredis. Its name is `redis` unless another is given. Throws ImproperlyConfigured without a client, and for a wrong
  * option.
  *

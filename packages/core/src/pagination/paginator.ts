@@ -170,7 +170,7 @@ function checkSize(owner: string, name: string, size: unknown): void {
   if (!fits) throw wrongOption(owner, name, `an integer from 1 to ${MAX_SIZE}`, size);
 }
 
-/** A whole page is held in memory. */
+/** A whole page is kept in memory. */
 const MAX_SIZE = 1_000_000;
 /** The largest page, size or offset: the largest 32-bit integer. */
 export const MAX_INTEGER = 2_147_483_647;

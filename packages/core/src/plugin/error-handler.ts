@@ -218,7 +218,7 @@ function adviceOn(cause: unknown): string | undefined {
 }
 
 /**
- * The application should know about three causes: a transaction that the database has ended for the sake of others, a
+ * The application should know about three causes: a transaction that the database has aborted because of others, a
  * constraint violated by another statement than the write of the view's record, and a trigger that drops a record.
  */
 function logConflict(request: FastifyRequest, error: unknown): boolean {

@@ -24,7 +24,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /**
- * Reports whether an error, or one of its causes, means that the database has ended a transaction for the sake of
+ * Reports whether an error, or one of its causes, means that the database has aborted a transaction because of
  * others: a deadlock or a serialization failure (PostgreSQL), a write conflict (MongoDB). Nothing of it was written.
  * The views and `inTransaction` repeat their transactions by themselves. If it stays lost, the response is 409
  * `conflict` with `Retry-After`.

@@ -4,7 +4,7 @@ import { repeated } from '../support/repeated.ts';
 import { backendOf } from './backend-of.ts';
 
 /**
- * Runs work again while the database ends its transaction for the sake of others: at most 20 times, with growing
+ * Runs work again while the database aborts its transaction because of others: at most 20 times, with growing
  * pauses. Use it for statements and transactions of your own, outside of a request or of `inTransaction`. Within a
  * transaction of the entity manager, the work runs once, because only the whole transaction can be repeated.
  *

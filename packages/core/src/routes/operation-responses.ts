@@ -32,7 +32,7 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   201: { location: Type.String({ description: 'The path of the new record' }) },
   401: { 'www-authenticate': Type.String({ description: 'Bearer, with error="invalid_token" if a token was sent' }) },
   405: { allow: Type.String({ description: 'The methods that the path has, separated by commas' }) },
-  // Only if the database has ended the transaction for the sake of others.
+  // Only if the database has aborted the transaction because of others.
   409: RETRY_AFTER,
   429: RETRY_AFTER,
   503: RETRY_AFTER,

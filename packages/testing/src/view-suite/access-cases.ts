@@ -12,7 +12,7 @@ import {
   type ViewUnderTest,
 } from './view-under-test.ts';
 
-/** Lists the cases for who may use an operation: an anonymous user, and the stranger if there is one. */
+/** Lists the cases for who may use an operation: an anonymous user, and the other user if there is one. */
 export function accessCases(
   plan: OperationPlan,
   { strangerMay }: { readonly strangerMay: readonly string[] | undefined },

@@ -29,7 +29,7 @@ export interface TestViewSetOptions<Orm extends MikroORM = MikroORM, App extends
    * not tested.
    */
   readonly stranger?: (app: TestApp<Orm, App>) => Awaitable<object>;
-  /** The operations and actions that the stranger may use. Default: none. */
+  /** The operations and actions that this other user may use. Default: none. */
   readonly strangerMay?: readonly string[];
   /** Returns values for bodies that `bodyFor` cannot generate. Default: none. */
   readonly body?: (app: TestApp<Orm, App>, user: object | null) => Awaitable<Body>;

@@ -79,7 +79,7 @@ export class ListOperation<Entity extends object, Output extends object> {
   /**
    * Selects the records that the request sees, and those of them that the filters leave. An override of the filters may
    * have started from all records, so the result is narrowed to the visible ones. If the work fails, the error names
-   * every parameter at fault.
+   * every invalid parameter.
    */
   async #selecting<Result>(
     request: FastifyRequest,

@@ -145,7 +145,7 @@ export interface ViewSteps {
   readonly list: {
     /**
      * Selects the records that a list has for a request: those that the request sees, after the filters, and before the
-     * page. Errors of its parameters name every parameter at fault.
+     * page. Errors of its parameters name every invalid parameter.
      */
     selected<Result>(request: FastifyRequest, use: (records: QuerySet<object>) => Awaitable<Result>): Promise<Result>;
   };

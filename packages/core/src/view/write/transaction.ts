@@ -48,7 +48,7 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
  *
  * Throws ImproperlyConfigured, and does not run the work, if the ORM has no transactions (`disableTransactions`).
  *
- * If the database ends the transaction for the sake of others (a deadlock or a serialization failure on PostgreSQL, a
+ * If the database aborts the transaction because of others (a deadlock or a serialization failure on PostgreSQL, a
  * write conflict on MongoDB), it is repeated, at most 20 times. Files and the works of `afterCommit` of the lost attempt
  * are discarded, and so are the status and headers of its reply. If it is lost each time, or cannot be repeated, the
  * client gets 409 `conflict` with `Retry-After`. It cannot be repeated if the work has read the body as a stream, or has

@@ -26,7 +26,7 @@ const rowMode = 'array';
 
 /**
  * Runs work in the entity manager's transaction, else in its session, else on the pool. Outside of a transaction, it is
- * repeated if the database ends it for the sake of others.
+ * repeated if the database aborts it because of others.
  */
 export async function runPostgreSql<T>(
   em: EntityManager,

@@ -49,7 +49,7 @@ const WORDS =
 /** SQLSTATE of a statement that has waited too long for a lock. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** SQLSTATEs of transactions that the database ends for the sake of others. */
+/** SQLSTATEs of transactions that the database aborts because of others. */
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK = '40P01';
 
