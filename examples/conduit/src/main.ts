@@ -12,7 +12,8 @@ const app = await buildApp({ orm, secret: SECRET_KEY ?? randomBytes(32).toString
 app.addHook('onClose', () => orm.close());
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void app.close());
 
-const url = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
+const address = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
+const url = address.replace('//127.0.0.1:', '//localhost:');
 process.stdout.write(`
 Conduit is listening on ${url}.
   ${url}/api    the explorer: look at it in a browser

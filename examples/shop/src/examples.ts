@@ -1,7 +1,8 @@
 import { DEFAULT_ADMIN_PASSWORD, type Settings } from './settings.ts';
 
 /** The pages to look at, and three requests to try by hand, the login of the seeded administrator first. */
-export function examples(url: string, { adminEmail, adminPassword, explorer }: Settings): string {
+export function examples(address: string, { adminEmail, adminPassword, explorer }: Settings): string {
+  const url = address.replace('//127.0.0.1:', '//localhost:');
   const password = adminPassword === DEFAULT_ADMIN_PASSWORD ? adminPassword : '<ADMIN_PASSWORD>';
   const credentials = JSON.stringify({ email: adminEmail, password });
   return `
@@ -10,9 +11,9 @@ ${explorer ? `  ${url}/api    the explorer: look at it in a browser, and log in 
   ${url}/docs   the reference
 
 Try:
-  curl ${url}/api/auth/login -H 'content-type: application/json' -d '${credentials}'
+  TOKEN=$(curl -s ${url}/api/auth/login -H 'content-type: application/json' -d '${credentials}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl '${url}/api/products?search=oak&max_price=100&sort=-price'
-  curl ${url}/api/roles -H 'authorization: Bearer <the access_token that the login gave>'
+  curl ${url}/api/roles -H "authorization: Bearer $TOKEN"
 
 `;
 }

@@ -60,7 +60,9 @@ t.test('the routes are printed at start, with the permissions of each', async (t
 
 t.test('the demo prints the addresses of its pages', async (t) => {
   const told = examples('http://127.0.0.1:3000', readSettings({}));
-  t.match(told, /http:\/\/127\.0\.0\.1:3000\/api .*explorer.* admin-password/);
-  t.match(told, /http:\/\/127\.0\.0\.1:3000\/docs/);
+  t.match(told, /http:\/\/localhost:3000\/api .*explorer.* admin-password/);
+  t.match(told, /http:\/\/localhost:3000\/docs/);
+  t.match(told, /TOKEN=\$\(curl /, 'the login can be pasted');
+  t.notMatch(told, /<the /);
   t.notMatch(examples('http://127.0.0.1:3000', readSettings({ EXPLORER: 'off' })), /explorer/);
 });

@@ -19,7 +19,8 @@ const app = await buildApp({
 app.addHook('onClose', () => orm.close());
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void app.close());
 
-const url = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
+const address = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
+const url = address.replace('//127.0.0.1:', '//localhost:');
 const [owner] = PEOPLE;
 process.stdout.write(`
 The tracker is listening on ${url}.
