@@ -5,6 +5,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import MiniSearch from 'minisearch';
 import { skipWithoutBrowser } from '../../packages/explorer/test/support/browser.ts';
 import { faultsOfLooks } from './looks.ts';
@@ -24,7 +25,7 @@ const faults = [
   ...foreignStyles(),
   ...missingMarkdown(),
 ];
-faults.push(...(await unanswered()));
+faults.push(...(await unanswered()), ...largeIndex());
 const withoutBrowser = skipWithoutBrowser();
 if (withoutBrowser === false) faults.push(...(await faultsOfLooks(dist)));
 else console.log(`SKIPPED the looks of the site: ${withoutBrowser}`);
@@ -78,6 +79,13 @@ function missingMarkdown(): string[] {
     .filter((address) => address !== '/404')
     .map((address) => `${address.replace(/\/$/, '/index')}.md`);
   return [...new Set([...listed, ...files])].flatMap((path) => (existsSync(join(dist, path)) ? [] : [`no ${path}`]));
+}
+
+/** The index, as it is sent, may have 250 kB. */
+function largeIndex(): string[] {
+  const [file = ''] = globSync('assets/chunks/@localSearchIndexroot.*.js', { cwd: dist });
+  const bytes = gzipSync(readFileSync(join(dist, file))).length;
+  return bytes <= 250_000 ? [] : [`the index of the search has ${bytes} bytes`];
 }
 
 /** Asks the site's own index, as the search box does, and looks at the first three places. */

@@ -1,7 +1,8 @@
 /** Makes the API reference out of the docstrings. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Application, type DeclarationReflection, ReflectionKind } from 'typedoc';
-import { MODULES, sourceOf } from './packages.ts';
+import { descriptionOf, MODULES, sourceOf } from './packages.ts';
 
 /** A public name of a package. */
 export interface PublicSymbol {
@@ -67,8 +68,22 @@ export async function readReference(root: string): Promise<Reference> {
   return {
     options: sorted.flatMap((module) => (module.children ?? []).flatMap(optionsOf)),
     symbols: sorted.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),
-    write: (folder) => app.outputs.writeOutput({ name: 'markdown', path: folder }, project),
+    write: async (folder) => {
+      await app.outputs.writeOutput({ name: 'markdown', path: folder }, project);
+      describeModules(root, join(folder, 'index.md'));
+    },
   };
+}
+
+/** Writes a sentence for each module into the list of modules. Throws if TypeDoc's list has another form. */
+function describeModules(root: string, file: string): void {
+  let text = readFileSync(file, 'utf8');
+  for (const module of MODULES) {
+    const row = `| [${module}](${module}/index.md) | - |`;
+    if (!text.includes(row)) throw new Error(`${file} has no row ${row}`);
+    text = text.replace(row, () => `| [${module}](${module}/index.md) | ${descriptionOf(root, module)} |`);
+  }
+  writeFileSync(file, text);
 }
 
 function symbolOf(module: string, { name, kind }: DeclarationReflection): PublicSymbol {

@@ -1,5 +1,6 @@
 /** Says how the site's search reads texts and ranks pages; the site and its test have it from here. */
-import type { DefaultTheme } from 'vitepress';
+import type { DefaultTheme, MarkdownEnv } from 'vitepress';
+import { SYNONYMS } from './synonyms.ts';
 
 /**
  * Returns the terms of a word: the word itself, and the parts of a name in camel case, so that "page size" finds `pageSize`. Words that
@@ -29,3 +30,20 @@ export const MINI_SEARCH = {
       /^\/(?:reference|[^#]*-changes|changes|performance|architecture)/.test(id) ? 0.2 : 1,
   },
 } satisfies NonNullable<DefaultTheme.LocalSearchOptions['miniSearch']>;
+
+/**
+ * Renders a page for the index. The synonyms of a page stand below its title. The reference is not in the index: it made two thirds of the
+ * bytes that a browser loads at the first search. Its own sidebar lists every name.
+ */
+export function renderForSearch(
+  source: string,
+  env: MarkdownEnv,
+  markdown: { render(source: string, env: MarkdownEnv): string },
+): string {
+  const { relativePath } = env;
+  if (relativePath.startsWith('reference/')) return '';
+  const html = markdown.render(source, env);
+  if (env.frontmatter?.search === false) return '';
+  const words = SYNONYMS[relativePath.replace(/\.md$/, '')];
+  return words === undefined ? html : html.replace('</h1>', (end) => `${end}<p>${words}</p>`);
+}

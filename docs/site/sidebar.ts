@@ -12,6 +12,7 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
     '/reference/': [...reference].map(([name, members]) => ({
       text: `@viewset/${name}`,
       link: `/reference/${name}/`,
+      collapsed: true,
       items: kindsOf(members).map(([folder, text]) => ({
         text,
         link: `/reference/${name}/#${folder}`,
@@ -24,6 +25,8 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
     '/': [
       ...[...groups].map(([text, members]) => ({
         text,
+        // VitePress opens the group of the page that is shown.
+        collapsed: text !== 'Start',
         // The name of the site leads to its home page.
         items: members
           .filter(({ address }) => address !== 'index')
@@ -31,6 +34,7 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
       })),
       {
         text: 'API reference',
+        collapsed: true,
         items: [...reference.keys()].map((name) => ({ text: `@viewset/${name}`, link: `/reference/${name}/` })),
       },
     ],

@@ -3,16 +3,21 @@ import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig } from 'vitepress';
 import { accessibleTheme } from '../accessible-theme.ts';
 import { followSources, serveMarkdown, writeMarkdown } from '../markdown-files.ts';
-import { MINI_SEARCH } from '../search.ts';
+import { REPOSITORY } from '../../../scripts/repository.ts';
+import core from '../../../packages/core/package.json' with { type: 'json' };
+import { MINI_SEARCH, renderForSearch } from '../search.ts';
 import { sidebarOf } from '../sidebar.ts';
 import { stageSite } from '../stage.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const stage = join(root, 'docs/site/.stage');
 const site = await stageSite(root, stage);
+const sources = new Map(site.pages.map(({ address, source }) => [address, source]));
 
-const ICON =
-  'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h4l3 7 3-7h4L9.500 14h-3z" fill="%233451b2"/></svg>';
+/** Returns the logo in a colour, as an address. */
+function logo(colour: string): string {
+  return `data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h4l3 7 3-7h4L9.500 14h-3z" fill="%23${colour}"/></svg>`;
+}
 
 /** A picture of the explorer on a wide screen, in light. Beside it are pictures for phones and for the dark theme. */
 const PICTURE = /^(.*)-1440-light\.webp$/;
@@ -41,7 +46,7 @@ export default defineConfig({
   title: 'Viewset',
   description: 'Resources declared once, for Fastify and MikroORM',
   lang: 'en',
-  head: [['link', { rel: 'icon', href: ICON }]],
+  head: [['link', { rel: 'icon', href: logo('3451b2') }]],
   srcDir: '.stage',
   cleanUrls: true,
   // The default; said because it is a promise: a dead link fails the build.
@@ -74,13 +79,23 @@ export default defineConfig({
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
+  transformPageData: ({ relativePath, frontmatter }) => {
+    const source = sources.get(relativePath.replace(/\.md$/, ''));
+    return {
+      frontmatter: { ...frontmatter, edit: `${REPOSITORY}/edit/main/${source ?? ''}`, editLink: source !== undefined },
+    };
+  },
   themeConfig: {
-    search: { provider: 'local', options: { miniSearch: MINI_SEARCH } },
+    logo: { light: logo('3451b2'), dark: logo('a8b1ff'), alt: '' },
+    search: { provider: 'local', options: { miniSearch: MINI_SEARCH, _render: renderForSearch } },
+    editLink: { pattern: ({ frontmatter }) => String(frontmatter.edit), text: 'Edit this page' },
     nav: [
       { text: 'Tutorial', link: '/tutorial' },
       { text: 'Guide', link: '/guide' },
       { text: 'Reference', link: '/reference/' },
-      { text: 'Changes', link: '/changes' },
+      { text: `Version ${core.version}`, link: '/changes' },
+      // The theme's own icon comes from another host.
+      { text: 'Repository', link: REPOSITORY },
     ],
     sidebar: sidebarOf(site),
     outline: [2, 3],
