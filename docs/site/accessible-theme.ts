@@ -7,6 +7,12 @@ const REPAIRS: Readonly<Record<string, readonly (readonly [found: string, right:
   'VPNavBarSearchButton.vue': [
     ['<kbd class="DocSearch-Button-Key">K</kbd>', '<kbd class="DocSearch-Button-Key"></kbd>'],
   ],
+  // A heading that folds its group is one button, with no second one in it.
+  'VPSidebarItem.vue': [
+    ['role="button"', `:role="item.link ? 'button' : undefined"`],
+    ['aria-label="toggle section"', `:aria-label="item.link ? 'toggle section' : undefined"`],
+    ['tabindex="0"', ':tabindex="item.link ? 0 : undefined"'],
+  ],
   'VPLocalSearchBox.vue': [
     // The box is a dialog, and each result one option. Neither is a button or an option around links.
     ['role="button"', 'role="dialog" aria-modal="true"'],
