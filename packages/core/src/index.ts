@@ -1,7 +1,9 @@
 // Published types keep these imports, by which the options of features are declared.
 import './features/bulk/feature.ts';
 import './features/conditional/feature.ts';
+import './features/constraints/feature.ts';
 import './features/emits/feature.ts';
+import './features/envelope/feature.ts';
 import './features/exports/feature.ts';
 import './features/history/feature.ts';
 import './features/live/feature.ts';

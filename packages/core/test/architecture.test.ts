@@ -98,6 +98,20 @@ t.test('features do not import each other', async (t) => {
   t.strictSame(crossing, []);
 });
 
+t.test('index.ts imports every feature that declares an option, so that the published types have it', async (t) => {
+  const declaring = core.filter(
+    ({ path }) =>
+      path.startsWith('features/') && readFileSync(new URL(path, coreFolder), 'utf8').includes('declare module'),
+  );
+  const index = core.find(({ path }) => path === 'index.ts')!;
+  const imported = new Set(relativeImports(index).map(({ path }) => path));
+  t.ok(declaring.length > 5, 'the declarations can be read');
+  t.strictSame(
+    declaring.map(({ path }) => path).filter((path) => !imported.has(path)),
+    [],
+  );
+});
+
 t.test('no module above backends/ imports a kind of database, except the file that selects the backend', async (t) => {
   const outside = core.filter(({ path }) => !path.startsWith('backends/'));
   const knowing = outside.filter((module) => relativeImports(module).some(({ path }) => /^backends\/.+\//.test(path)));
