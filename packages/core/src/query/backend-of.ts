@@ -10,6 +10,7 @@ import { SQL_ERRORS } from '../backends/sql/dialects/sql-errors.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { compareDecimals } from '../mikro/exact-decimals.ts';
 import { readElements } from '../mikro/exact-lists.ts';
+import { keepUndeclaredKeys } from '../mikro/undeclared-keys.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
 interface Supported {
@@ -84,6 +85,7 @@ export function findBackend(em: EntityManager): Backend | undefined {
   if (backend !== undefined) {
     readElements(em);
     compareDecimals(em);
+    keepUndeclaredKeys(em);
   }
   return backend;
 }

@@ -24,6 +24,7 @@ import { keysQuery } from '../../src/mikro/query-builder.ts';
 import { writeQueryLog } from '../../src/mikro/query-log.ts';
 import { replicasOf } from '../../src/mikro/replicas.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
+import { keepUndeclaredKeys } from '../../src/mikro/undeclared-keys.ts';
 import { isGlobal, isInFlush, unflushedEntities } from '../../src/mikro/unflushed-changes.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
@@ -39,6 +40,7 @@ class Code extends Type<string, string> {
   }
 }
 
+const Part = defineEntity({ name: 'Part', embeddable: true, properties: { size: p.integer() } });
 const Thing = defineEntity({
   name: 'Thing',
   properties: {
@@ -48,6 +50,7 @@ const Thing = defineEntity({
     of: () => p.manyToOne(Thing).nullable(),
     words: p.array().nullable(),
     counts: p.integer().array().nullable(),
+    part: () => p.embedded(Part).object().nullable(),
   },
   filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
 });
@@ -58,7 +61,7 @@ t.test('PrimaryProperty: names the primary key', async (t) => {
 });
 
 // These are names of MikroORM's SQL drivers and of Kysely.
-forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Part, Thing] as never, only: SQL_DATABASES }, async (t, orm, database) => {
   const meta = orm.getMetadata().get(Thing);
 
   t.test(
@@ -147,6 +150,21 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
       t.equal(isGlobal(em, orm), false);
       t.equal(isGlobal(orm.em, orm), true);
       await RequestContext.create(orm.em, async () => t.equal(isGlobal(orm.em, orm), false));
+    },
+  );
+
+  t.test(
+    'EntityComparator.getResultMapper, ObjectHydrator.hydrate, EntityComparator.prepareEntity: undeclared keys of a JSON column',
+    async (t) => {
+      keepUndeclaredKeys(orm.em);
+      const id = await orm.em.fork().insert(Thing, { name: 'kept', code: 'a' });
+      const sql = orm.em.getConnection();
+      await sql.execute(`update thing set part = '{"size":1,"colour":"red"}' where id = ?`, [id]);
+      const em = orm.em.fork();
+      (await em.findOneOrFail(Thing, id)).part!.size = 2;
+      await em.flush();
+      const [row] = await sql.execute<{ part: unknown }[]>('select part from thing where id = ?', [id]);
+      t.strictSame(typeof row!.part === 'string' ? JSON.parse(row!.part) : row!.part, { size: 2, colour: 'red' });
     },
   );
 

@@ -4,6 +4,7 @@ import { assignValues } from '../../mikro/assign-values.ts';
 import { hiddenMembers } from '../../mikro/hidden-members.ts';
 import { newEntity } from '../../mikro/new-entity.ts';
 import { removeEntity } from '../../mikro/remove-entity.ts';
+import { forgetUndeclared } from '../../mikro/undeclared-keys.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
 import { childrenOf, nestedObjects } from './stored-children.ts';
 
@@ -97,6 +98,8 @@ export async function deleteLeftOut(
 export interface EntityChange {
   readonly entity: object;
   readonly data: Readonly<Values>;
+  /** The fields that the data may have. */
+  readonly fields: readonly BoundField[];
 }
 
 /** Lists the entities that the data of an update changes: the record, and its children at every level. */
@@ -108,7 +111,7 @@ export function changesIn(entity: object, data: object, fields: readonly BoundFi
         : changesIn(child, withoutKey(item, field.children!), field.children!.shape.fields);
     });
   });
-  return [{ entity, data: data as Values }, ...inner];
+  return [{ entity, data: data as Values, fields }, ...inner];
 }
 
 /** The primary key in an object names the child, and never changes. */
@@ -121,14 +124,18 @@ function withoutKey(item: Values, { key }: BoundChildren): Values {
 /**
  * Stores the data of an update in an entity. The relations to replace must be loaded, and `deleteLeftOut` comes first. A
  * unique value may move between children. So this first changes children, then creates new ones.
+ *
+ * @param isReplacement true to remove the keys in JSON columns that the embeddables do not declare
  */
 export async function assignInput(
   em: EntityManager,
   entity: object,
   data: object,
   fields: readonly BoundField[],
+  isReplacement: boolean,
 ): Promise<void> {
   const creations: (() => void)[] = [];
+  if (isReplacement) for (const change of changesIn(entity, data, fields)) forgetReplaced(change);
   assign(em, entity as Values, data as Values, fields, creations);
   await em.flush();
   if (creations.length === 0) return;
@@ -192,6 +199,16 @@ function assign(
     }
   }
   assignValues(em, entity, values);
+}
+
+/** Removes the undeclared keys of the embeddables that data replaces. */
+function forgetReplaced({ entity, data, fields }: EntityChange): void {
+  for (const { name, parts } of fields) {
+    const [value, current] = [data[name], (entity as Values)[name]];
+    if (parts === undefined || !isRecord(value) || !isRecord(current)) continue;
+    forgetUndeclared(current);
+    forgetReplaced({ entity: current, data: value, fields: parts });
+  }
 }
 
 /** Adds a new child to a stored record. */

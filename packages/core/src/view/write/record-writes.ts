@@ -64,7 +64,7 @@ export class RecordWrites<Entity extends object> {
     const { em } = request;
     await this.removeLeftOut(request, entity, data);
     await this.exchanging(request, changesIn(entity, data, fields), async () => {
-      await this.guard(request, () => assignInput(em, entity, data, fields), false);
+      await this.guard(request, () => assignInput(em, entity, data, fields, request.method === 'PUT'), false);
     });
   }
 
