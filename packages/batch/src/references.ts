@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '@viewset/core';
+import { type ErrorDetail, exactJson } from '@viewset/core';
 import type { BatchAnswer } from './operation.ts';
 
 /** A fault of a batch: where, and what is wrong. */
@@ -111,13 +111,13 @@ export class References {
     const take = this.#limited();
     const replaced = (value: unknown): unknown => {
       if (typeof value !== 'object' || value === null) return value;
-      if (Array.isArray(value)) return value.map(replaced);
+      if (Array.isArray(value)) return exactJson.copy(value, value.map(replaced));
       if (Object.hasOwn(value, '$ref')) return take((value as { readonly $ref: string }).$ref, 'body');
       const entries = Object.entries(value).map(([key, each]) => [
         ESCAPED.test(key) ? key.slice(1) : key,
         replaced(each),
       ]);
-      return Object.fromEntries(entries) as unknown;
+      return exactJson.copy(value, Object.fromEntries(entries) as object);
     };
     return replaced(body);
   }

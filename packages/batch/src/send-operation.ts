@@ -1,4 +1,4 @@
-import { type HttpError, ImproperlyConfigured, RequestPart, toHttpError } from '@viewset/core';
+import { exactJson, type HttpError, ImproperlyConfigured, RequestPart, toHttpError } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import inject, { type InjectOptions, type Response } from 'light-my-request';
 import type { BatchAnswer, BatchOperation } from './operation.ts';
@@ -86,7 +86,7 @@ function optionsOf(outer: FastifyRequest, { method, url, headers = {}, body }: R
       accept: 'application/json',
       ...(hasBody && { 'content-type': 'application/json' }),
     },
-    ...(hasBody && { payload: JSON.stringify(body) }),
+    ...(hasBody && { payload: exactJson.stringify(body) }),
   };
 }
 

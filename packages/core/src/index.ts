@@ -22,6 +22,7 @@ export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/body-parsers.ts';
 export { serializeBySchema } from './schema/scope-serializers.ts';
+export { exactJson } from './schema/exact-json.ts';
 
 export { ViewSet } from './view/viewset.ts';
 export type { DeclaredList } from './view/setup/list-definition.ts';

@@ -1,4 +1,4 @@
-import { InvalidUsage, type OperationPlan } from '@viewset/core';
+import { exactJson, InvalidUsage, type OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject, propertyNames } from './json-schema.ts';
 import { namesRecord, parentsOf } from './resource.ts';
 import { ToolProblem } from './tool-problem.ts';
@@ -65,7 +65,7 @@ function withObjects(given: unknown): unknown {
 export function objectIn(value: unknown): JsonObject | undefined {
   if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return undefined;
   try {
-    const read: unknown = JSON.parse(value);
+    const read = exactJson.parse(value);
     return isObject(read) ? read : undefined;
   } catch {
     return undefined;
@@ -131,7 +131,9 @@ export function queryString({ queryParameters }: OperationPlan, query: JsonObjec
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === null) throw new ToolProblem(`query.${name} must not be null; leave it out`);
     const isJoined = queryParameters.some((each) => each.name === name && each.isCommaSeparated === true);
-    const texts = [value].flat().map((each) => encoded(textOf(each)));
+    const texts = Array.isArray(value)
+      ? value.map((each, index) => encoded(exactJson.textOf(value, index) ?? textOf(each)))
+      : [encoded(exactJson.textOf(query, name) ?? textOf(value))];
     const values = isJoined && Array.isArray(value) ? [texts.join(',')] : texts;
     return values.map((each) => `${encoded(name)}=${each}`);
   });

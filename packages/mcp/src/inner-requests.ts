@@ -1,4 +1,4 @@
-import { Forbidden, NotFound, type OperationPlan, partOf } from '@viewset/core';
+import { exactJson, Forbidden, NotFound, type OperationPlan, partOf } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import inject from 'light-my-request';
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -132,7 +132,7 @@ export class InnerRequests {
             method: plan.method as 'GET',
             url: query === '' ? path : `${path}?${query}`,
             headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-            ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+            ...(body === undefined ? {} : { payload: exactJson.stringify(body) }),
             payloadAsStream: true,
             signal,
           },

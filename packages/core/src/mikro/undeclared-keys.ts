@@ -37,8 +37,9 @@ export function keepUndeclaredKeys(em: EntityManager): void {
     const [entity, declaredMeta, data, , , isNew] = given;
     if (isNew === true) return;
     const meta = declaredMeta as EntityMetadata;
-    for (const column of columnsOf(meta))
+    for (const column of columnsOf(meta)) {
       remember(column, valueIn(meta, entity, column), (data as Values)[column.name]);
+    }
   };
 
   const prepareEntity = snapshots.prepareEntity.bind(snapshots);
