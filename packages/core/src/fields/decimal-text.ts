@@ -42,6 +42,21 @@ export function shortDecimal(value: unknown): string {
   return `${sign}${integer || '0'}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
+/** Compares two decimals by their values: below 0 if the first is less, 0 if both are equal. */
+export function compareDecimalTexts(a: string, b: string): number {
+  const scale = Math.max(digitsBehind(a), digitsBehind(b));
+  const difference = unitsOf(a, scale) - unitsOf(b, scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function digitsBehind(text: string): number {
+  return text.includes('.') ? text.length - text.indexOf('.') - 1 : 0;
+}
+
+function unitsOf(text: string, scale: number): bigint {
+  return BigInt(text.replace('.', '') + '0'.repeat(scale - digitsBehind(text)));
+}
+
 /** Writes a number of units of the last digit as a decimal: `decimalOf(-1050n, 2)` is `-10.50`. */
 export function decimalOf(units: bigint, scale: number): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');

@@ -143,9 +143,9 @@ forEachDatabase(t, { entities: [Spot, Home, Place, Person, Club] as never }, asy
       value = (await driver.getCollection('person').findOne({ _id: id }))[column];
       return JSON.parse(JSON.stringify(value));
     }
-    [{ [column]: value }] = (await orm.em
-      .getConnection()
-      .execute(`select ${column} from person where id = ?`, [id])) as never;
+    const sql = `select ${column} from person where id = ?`;
+    const [row] = await orm.em.getConnection().execute<Record<string, unknown>[]>(sql, [id]);
+    value = row![column];
     return typeof value === 'string' ? JSON.parse(value) : value;
   };
 

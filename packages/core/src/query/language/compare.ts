@@ -7,6 +7,7 @@ import { customTypeOf } from '../../fields/field-type.ts';
 import { valueProperty } from '../../fields/property.ts';
 import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkFieldValue } from '../../fields/field-value.ts';
+import { comparableDecimal } from '../../mikro/exact-decimals.ts';
 import { getOrMake } from '../../support/get-or-make.ts';
 import { never, not, or, type Condition } from './condition.ts';
 import { type ComparedLookup, lookupsFor, type Lookup } from './lookup.ts';
@@ -170,6 +171,11 @@ function fit(path: FieldPath, lookup: ComparedLookup, value: unknown): Condition
     if (lookup === 'exact') return never;
     const isBelow = lookup === 'lt' || lookup === 'lte';
     return node(path, isBelow ? 'lte' : 'gte', roundToMicroseconds(value as Date, isBelow ? Math.floor : Math.ceil));
+  }
+  if (path.type.kind === 'decimal' && typeof value === 'string') {
+    const isBelow = lookup === 'lt' || lookup === 'lte';
+    const rounded = comparableDecimal(valueProperty(path.property).customType, value, !isBelow);
+    if (rounded !== undefined) return lookup === 'exact' ? never : node(path, isBelow ? 'lte' : 'gte', rounded);
   }
   const { minimum, maximum, kind } = path.type;
   const { toInteger } = FIELD_KINDS[kind];

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../support/awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
-import { decimalOf, shortDecimal } from '../../../fields/decimal-text.ts';
+import { compareDecimalTexts, decimalOf, shortDecimal } from '../../../fields/decimal-text.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { FIRST_LOCAL_DAY, LAST_LOCAL_DAY, type OffsetChange, offsetChanges } from '../../../fields/time-zone.ts';
@@ -34,7 +34,7 @@ export class SqliteDialect extends Dialect {
 
   constructor(em: EntityManager) {
     super(em.getPlatform());
-    limitDecimals(em.getPlatform(), (text, isInJson) => isInJson || shortDecimal(Number(text)) === shortDecimal(text));
+    limitDecimals(em.getPlatform(), (text, isInJson) => isInJson || isDouble(text), roundedDouble);
     waitForWriters(em);
   }
 
@@ -178,6 +178,30 @@ export class SqliteDialect extends Dialect {
 function quotedElement(element: unknown): string {
   const text = elementText(element ?? '');
   return text === '' || /[,"\\]/.test(text) ? JSON.stringify(text).replaceAll(',', '\\u002c') : text;
+}
+
+/** Reports whether a double has the same digits as a decimal. */
+function isDouble(text: string): boolean {
+  return shortDecimal(Number(text)) === shortDecimal(text);
+}
+
+/** Rounds a decimal to the text of a double. A number beyond all doubles is returned as it is. */
+function roundedDouble(text: string, isUp: boolean): string {
+  const nearest = Number(text);
+  if (!Number.isFinite(nearest)) return text;
+  const order = compareDecimalTexts(shortDecimal(nearest), shortDecimal(text));
+  const isBeside = isUp ? order < 0 : order > 0;
+  return shortDecimal(isBeside ? nextDouble(nearest, isUp) : nearest);
+}
+
+/** Returns the next double above or below a finite one. */
+function nextDouble(value: number, isUp: boolean): number {
+  if (value === 0) return isUp ? Number.MIN_VALUE : -Number.MIN_VALUE;
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  // The bits of doubles are ordered by their size, whatever the sign.
+  bits.setBigInt64(0, bits.getBigInt64(0) + (isUp === value > 0 ? 1n : -1n));
+  return bits.getFloat64(0);
 }
 
 const BILLION = 1_000_000_000n;
