@@ -28,10 +28,10 @@ class PriceViewSet extends ModelViewSet(Price, {
     amount_lte: 'amount__lte',
     inline: 'inline__cost',
     inline_lt: 'inline__cost__lt',
-  } as { exact: 'cost' },
+  } as never,
   jsonLogicFields: ['cost', 'amount'],
   pagination: null,
-} as never) {}
+}) {}
 
 const STORED = ['-0.1', '0', '0.1', '0.3', '12345678901.2345', '999999999999999', '1000000000000000'];
 const SENT = [
