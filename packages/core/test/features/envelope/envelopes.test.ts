@@ -242,7 +242,7 @@ forEachDatabase(t, { entities: SHELVES, only: ['sqlite'] }, async (t, orm) => {
       await message({ pagination: PageNumberPagination.with({ names: { results: 'count' } }) }),
       'two members of a page have the name "count"',
     );
-    t.throws(() => ModelViewSet(Tag, { ...options, envelope: 'tag' as never }), { message: /and "count", or null/ });
+    t.match(await message({ envelope: 'tag' }), /envelope.*and "count", or null/);
     t.throws(() => new Router({ envelope: { count: 'n' } }), { message: /^Router.envelope: "count" needs "many"/ });
     t.throws(() => new Router({ envelope: 'tag' as never }), {
       message: /^Router: option "envelope" must be an object/,
