@@ -18,6 +18,8 @@ export function keepUndeclaredKeys(em: EntityManager): void {
   const snapshots = em.config.getComparator(em.getMetadata());
   if (prepared.has(snapshots)) return;
   prepared.add(snapshots);
+  // Without such a column, entities are read and compared as fast as before.
+  if (![...em.getMetadata().getAll().values()].some((meta) => jsonColumns(meta).length > 0)) return;
   const columns = new Map<EntityMetadata, readonly EntityProperty[]>();
   const columnsOf = (meta: EntityMetadata): readonly EntityProperty[] =>
     getOrMake(columns, meta, () => jsonColumns(meta));
