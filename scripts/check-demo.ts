@@ -39,7 +39,7 @@ function listeningAddress(): Promise<string> {
   demo.stdout.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk);
     output += chunk.toString();
-    const match = /listening[^\n]*?(http:\/\/127\.0\.0\.1:\d+)/i.exec(output);
+    const match = /is listening on (http:\/\/localhost:\d+)/.exec(output);
     if (match !== null) resolve(match[1]!);
   });
   return promise;

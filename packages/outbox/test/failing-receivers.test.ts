@@ -82,10 +82,13 @@ forEachDatabase(t, { entities: [OutboxEvent, WebhookSubscription], orm: { pool: 
     await until(async () => (await count({ type: DELIVERY, status: 'delivered' })) === 2);
     isDown = true;
     got.length = 0;
-    for (let each = 0; each < 60; each++) {
-      await emit({ em: em() }, each % 2 === 0 ? 'hangs.x' : 'hangs', {}, { subject: `S/${each}` });
-    }
-    await until(() => got.length >= 8);
+    await em().transactional(async (work) => {
+      for (let each = 0; each < 60; each++) {
+        await emit({ em: work }, each % 2 === 0 ? 'hangs.x' : 'hangs', {}, { subject: `S/${each}` });
+      }
+    });
+    // On a busy machine the first ones count as failing before the last begin, and have half of the places.
+    await until(() => got.length >= 6);
     for (let each = 0; each < 5; each++) await emit({ em: em() }, 'healthy', {}, { subject: `T/${each}` });
     await emit({ em: em() }, 'own', {});
     await until(() => own.length === 1 && got.filter((path) => path === '/healthy').length === 5);
