@@ -1,7 +1,9 @@
+import type { FieldKind } from '../fields/field-kind.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
-import { checkFieldJson } from '../fields/field-value.ts';
+import { checkFieldJson, parseFieldText } from '../fields/field-value.ts';
 import { isRecord, textProblem } from '../support/json.ts';
+import { roundedIn } from '../support/rounded-numbers.ts';
 import { compare, elementPath } from '../query/language/compare.ts';
 import { and, not, or, type Condition } from '../query/language/condition.ts';
 import { lookupsFor, type Lookup } from '../query/language/lookup.ts';
@@ -106,22 +108,22 @@ export class JsonLogicReader {
       throw new JsonLogicError('one operand must be a {"var": …} and the other a value', at);
     }
     const place = left === undefined ? 0 : 1;
-    const value = operands[place];
     const isEquality = operator === '==' || operator === '!=';
-    if (isEquality && value === null) return compare(path, 'isnull', operator === '==');
-    return this.#compare(path, operator, place, value, at);
+    if (isEquality && operands[place] === null) return compare(path, 'isnull', operator === '==');
+    return this.#compare(path, operator, operands, place, at);
   }
 
-  #between(operator: '<' | '<=', [low, field, high]: readonly unknown[], at: string): Condition {
+  #between(operator: '<' | '<=', operands: readonly unknown[], at: string): Condition {
+    const field = operands[1];
     const path = this.#field(field, `${at}/1`);
     if (path === undefined) throw new JsonLogicError('the second of three operands must be a {"var": …}', at, field);
-    return and(this.#compare(path, operator, 0, low, at), this.#compare(path, operator, 2, high, at));
+    return and(this.#compare(path, operator, operands, 0, at), this.#compare(path, operator, operands, 2, at));
   }
 
   #membership(operands: readonly unknown[], at: string): Condition {
     const [left, right] = operands;
     const text = this.#field(right, `${at}/1`);
-    if (text !== undefined) return this.#substring(left, text, at);
+    if (text !== undefined) return this.#substring(operands, text, at);
     const path = this.#field(left, `${at}/0`);
     if (path === undefined) throw new JsonLogicError('one of the two operands must be a {"var": …}', at);
     checkComparable(path, 'in', at);
@@ -130,24 +132,31 @@ export class JsonLogicReader {
     if ((this.#values += list.length) > maximumValues) {
       throw new JsonLogicError(`there must not be more than ${maximumValues} values in lists`, `${at}/1`);
     }
-    const values = list.map((value, index) => checkValue(path, value, `${at}/1/${index}`));
+    const values = list.map((_value, index) => checkValue(path, list, index, `${at}/1`));
     return compare(path, 'in', values);
   }
 
-  #substring(needle: unknown, path: FieldPath, at: string): Condition {
+  #substring(operands: readonly unknown[], path: FieldPath, at: string): Condition {
+    const [needle] = operands;
     const hasText = lookupsFor(path.type).includes('contains');
     if (!hasText) throw new JsonLogicError(`"${path.key}" holds no text to search in, and no list`, at);
     const element = elementPath(path);
-    if (element !== undefined) return compare(path, 'contains', [checkValue(element, needle, `${at}/0`)]);
+    if (element !== undefined) return compare(path, 'contains', [checkValue(element, operands, 0, at)]);
     if (typeof needle !== 'string') throw new JsonLogicError('expected a text to search for', `${at}/0`, needle);
     return compare(path, 'contains', checkText(needle, `${at}/0`));
   }
 
   /** @param place the position of the value among the operands: 0 if it precedes the field */
-  #compare(path: FieldPath, operator: OrderOperator, place: number, value: unknown, at: string): Condition {
+  #compare(
+    path: FieldPath,
+    operator: OrderOperator,
+    operands: readonly unknown[],
+    place: number,
+    at: string,
+  ): Condition {
     const lookup = LOOKUPS[operator][place === 0 ? 'valueFirst' : 'fieldFirst'];
     checkComparable(path, lookup, at);
-    return compare(path, lookup, checkValue(path, value, `${at}/${place}`));
+    return compare(path, lookup, checkValue(path, operands, place, at));
   }
 
   /** Reads the field that an operand names; undefined if the operand is not an object. */
@@ -202,18 +211,26 @@ function checkComparable(path: FieldPath, lookup: Lookup, at: string): void {
   throw new JsonLogicError(`"${path.key}" is of type ${path.type.kind}, which cannot be compared in this way`, at);
 }
 
-/** Reads the value to compare with a field, in the type of the field. */
-function checkValue(path: FieldPath, json: unknown, at: string): unknown {
+/**
+ * Reads the value to compare with a field, in the type of the field. A number that JavaScript rounds is compared by its
+ * digits, as in a query string.
+ */
+function checkValue(path: FieldPath, list: readonly unknown[], index: number, listAt: string): unknown {
+  const json = list[index];
+  const at = `${listAt}/${index}`;
   if (json === null) throw new JsonLogicError('only == and != compare with null', at);
   if (typeof json === 'object') throw new JsonLogicError(`expected a value to compare "${path.key}" with`, at, json);
   if (typeof json === 'string') checkText(json, at);
   try {
-    return checkFieldJson(path.type, json);
+    const digits = NUMERIC.has(path.type.kind) ? roundedIn(list)?.get(String(index)) : undefined;
+    return digits === undefined ? checkFieldJson(path.type, json) : parseFieldText(path.type, digits);
   } catch (error) {
     if (!(error instanceof FieldValueError)) throw error;
     throw new JsonLogicError(`"${path.key}" ${error.message}`, at, json);
   }
 }
+
+const NUMERIC: ReadonlySet<FieldKind> = new Set(['integer', 'bigint', 'number', 'decimal']);
 
 /** Rejects characters that JSON can escape but a query string must not contain, see QueryParameters. */
 function checkText(text: string, at: string): string {

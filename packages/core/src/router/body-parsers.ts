@@ -5,7 +5,7 @@ import { noteDecoding, unreadable } from '../routes/reading-error.ts';
 import { readsBody, sendsContent } from '../http/methods.ts';
 import { FORM_TYPE } from '../routes/declared-routes.ts';
 import { acceptForms } from '../routes/form-body.ts';
-import { markRounded } from '../schema/rounded-numbers.ts';
+import { markRounded } from '../support/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../support/strict-json.ts';
 
 /**

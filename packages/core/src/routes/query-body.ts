@@ -4,6 +4,7 @@ import { type Awaitable, withError } from '../support/awaitable.ts';
 import { InvalidUsage } from '../errors/errors.ts';
 import type { InvalidUsageCollector } from '../errors/invalid-usage-collector.ts';
 import { isEmpty, isRecord } from '../support/json.ts';
+import { roundedIn } from '../support/rounded-numbers.ts';
 import { echo, invalidParameter, PlacedInvalidUsage, QueryParameters } from '../http/parameters.ts';
 import { stateOf } from '../view/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
@@ -76,7 +77,7 @@ export function queryReader(
       if (parameter === undefined) texts.set(name, value);
       else if (isRecord(value) && 'contentSchema' in parameter.schema) json.set(name, value);
       else {
-        const sent = problems.attempt(() => textsOf(name, value));
+        const sent = problems.attempt(() => textsOf(name, value, body));
         if (sent === undefined) continue;
         const isList = Array.isArray(sent) && (parameter.schema as { readonly type?: unknown }).type === 'array';
         if (isList) lists.set(name, sent);
@@ -92,13 +93,15 @@ export function queryReader(
 }
 
 /** Converts a value to its text in a URL. A list becomes several texts. */
-function textsOf(name: string, value: unknown): string | readonly string[] {
-  if (!Array.isArray(value)) return plainText(name, value);
+function textsOf(name: string, value: unknown, body: object): string | readonly string[] {
+  if (!Array.isArray(value)) return plainText(name, value, roundedIn(body)?.get(name));
   if (value.length === 0) throw invalidParameter(name, 'must not be an empty list; leave it out');
-  return value.map((each) => plainText(name, each));
+  const digits = roundedIn(value);
+  return value.map((each, index) => plainText(name, each, digits?.get(String(index))));
 }
 
-function plainText(name: string, value: unknown): string {
+/** @param digits the text of a number that JavaScript has rounded */
+function plainText(name: string, value: unknown, digits: string | undefined): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'boolean' && typeof value !== 'number') {
     throw invalidParameter(name, 'must be a text, a number, true, false or a list of such');
@@ -106,7 +109,7 @@ function plainText(name: string, value: unknown): string {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw invalidParameter(name, 'is a number that JSON may not hold exactly; send it as a text');
   }
-  return String(value);
+  return digits ?? String(value);
 }
 
 /** Makes the errors of a step point to parameters in the body of a QUERY request. */

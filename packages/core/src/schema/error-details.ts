@@ -1,6 +1,6 @@
 import { InvalidUsage, type ErrorDetail } from '../errors/errors.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
-import { decimalPlaces } from './exact-number.ts';
+import { decimalPlaces } from '../support/exact-number.ts';
 
 export type Place = ErrorDetail['in'];
 

@@ -1,4 +1,4 @@
-import { copyRounded, markRounded, roundedIn } from './rounded-numbers.ts';
+import { copyRounded, markRounded, roundedIn } from '../support/rounded-numbers.ts';
 
 /**
  * Reads and writes JSON without a change of its numbers, for plugins that pass parts of a body on to a route. JavaScript

@@ -4,7 +4,7 @@ import { getOrMake } from '../support/get-or-make.ts';
 import { isOmitted, isRecord } from '../support/json.ts';
 import * as combinations from './combinations.ts';
 import { type Validated, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
-import { multiplesOf } from './exact-number.ts';
+import { multiplesOf } from '../support/exact-number.ts';
 import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan, responseFormatCheck } from './formats.ts';
 import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
 import * as are from './keyword.ts';

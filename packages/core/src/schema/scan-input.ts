@@ -1,5 +1,5 @@
 import { pointerStep, textProblem } from '../support/json.ts';
-import { copyRounded, roundedIn } from './rounded-numbers.ts';
+import { copyRounded, roundedIn } from '../support/rounded-numbers.ts';
 
 /** An invalid value of a request, with the JSON pointer to it. */
 export interface Problem {

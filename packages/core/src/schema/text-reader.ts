@@ -1,5 +1,5 @@
 import { type AnySchema, type JsonSchema, namedTypes, namedValues } from './json-schema.ts';
-import { markRounded, rememberRounded } from './rounded-numbers.ts';
+import { markRounded, rememberRounded } from '../support/rounded-numbers.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -1,3 +1,5 @@
+import { withSentDigits } from './rounded-numbers.ts';
+
 /** Thrown for JSON that `parseStrictJson` rejects; the message completes "the parameter …". */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError';
@@ -14,7 +16,8 @@ const STRING = /"(?:[^"\\]|\\.)*"/g;
 
 /**
  * Parses JSON like `JSON.parse`, and also rejects two things that `JSON.parse` accepts silently: an object with a
- * duplicate key (the first would vanish) and a number that JavaScript cannot hold (it would become Infinity).
+ * duplicate key (the first would vanish) and a number that JavaScript cannot hold (it would become Infinity). The digits
+ * of numbers that JavaScript rounds are kept, see `roundedIn`.
  *
  * @throws StrictJsonError for rejected JSON
  */
@@ -28,7 +31,7 @@ export function parseStrictJson(text: string): unknown {
   // Every member in the text has a colon outside of a string.
   const written = text.replaceAll(STRING, '').split(':').length - 1;
   if (countMembers(value) !== written) throw new StrictJsonError('has an object with the same key twice');
-  return value;
+  return withSentDigits(text, value);
 }
 
 /** Counts the members of all parsed objects. Not recursive, because the client controls the nesting. */

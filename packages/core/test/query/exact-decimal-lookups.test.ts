@@ -29,7 +29,8 @@ class PriceViewSet extends ModelViewSet(Price, {
     inline: 'inline__cost',
     inline_lt: 'inline__cost__lt',
   } as never,
-  jsonLogicFields: ['cost', 'amount'],
+  jsonLogicFields: ['id', 'cost', 'amount'],
+  queryMethod: true,
   pagination: null,
 }) {}
 
@@ -117,6 +118,46 @@ forEachDatabase(t, { entities: [Part, Price], onLibSql: true }, async (t, orm) =
     t.equal(await logic({ '==': [{ var: 'cost' }, '0.30000000000000001'] }), 0);
     t.equal(await logic({ '<': [{ var: 'cost' }, '0.30000000000000001'] }), 4);
     t.equal(await logic({ '<=': [{ var: 'cost' }, '0.29999999999999999'] }), 3);
+  });
+
+  t.test('number literals in JSON Logic and in bodies of QUERY requests, by all digits', async (t) => {
+    const fails = (text: string): boolean => !Number.isFinite(Number(text));
+    const operators = { exact: '==', ne: '!=', lt: '<', lte: '<=', gt: '>', gte: '>=' };
+    const foundBy = async (request: { url: string; method?: 'GET' | 'QUERY'; payload?: string }): Promise<unknown> => {
+      const response = await app.inject({ headers: { 'content-type': 'application/json' }, ...request } as never);
+      t.equal(response.statusCode, 200, `${request.url} ${request.payload}: ${response.body}`);
+      const prices: { cost: string | null }[] = JSON.parse(response.body);
+      return prices.flatMap(({ cost }) => (cost === null ? [] : [units(cost)])).toSorted((a, b) => (a < b ? -1 : 1));
+    };
+    const query = (payload: string) => foundBy({ url: '/prices', method: 'QUERY', payload });
+    for (const sent of SENT.filter((text) => !fails(text))) {
+      for (const [lookup, operator] of Object.entries(operators)) {
+        const expected = stored.filter((each) => MATCHES[lookup]!(each, units(sent)));
+        const rule = `{"${operator}":[{"var":"cost"},${sent}]}`;
+        t.strictSame(await foundBy({ url: `/prices?filter=${encodeURIComponent(rule)}` }), expected, rule);
+        t.strictSame(await query(`{"filter":${rule}}`), expected, rule);
+        if (!Number.isInteger(Number(sent))) {
+          t.strictSame(await query(`{"${lookup}":${sent}}`), expected, `${lookup} ${sent}`);
+        }
+      }
+      const among = stored.filter((each) => [units('0.1'), units(sent)].includes(each));
+      t.strictSame(await query(`{"filter":{"in":[{"var":"cost"},[0.1,${sent}]]}}`), among, `in ${sent}`);
+      const between = stored.filter((each) => each > units('0.1') && each < units(sent));
+      t.strictSame(await query(`{"filter":{"<":[0.1,{"var":"cost"},${sent}]}}`), between, `below ${sent}`);
+    }
+  });
+
+  t.test('a number literal with an exponent, and one for a column of whole numbers', async (t) => {
+    const logic = async (rule: string) => {
+      const response = await app.inject(`/prices?filter=${encodeURIComponent(rule)}`);
+      return [response.statusCode, response.json().length ?? response.json().error] as const;
+    };
+    t.strictSame(await logic('{"==":[{"var":"cost"},1.00000000000000000000e-1]}'), [200, 1]);
+    t.strictSame(await logic('{"==":[{"var":"cost"},1.00000000000000000001e-1]}'), [200, 0]);
+    t.strictSame(await logic('{"<":[{"var":"id"},3]}'), [200, 2]);
+    const [status, message] = await logic('{"<":[{"var":"id"},1.00000000000000000001]}');
+    t.equal(status, 400);
+    t.match(message, /"id" must be an integer/);
   });
 
   t.test('a column that is read as a number', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { isDecimalText } from '../../src/fields/decimal-text.ts';
-import { decimalPlaces, multiplesOf, integerDigits } from '../../src/schema/exact-number.ts';
+import { decimalPlaces, multiplesOf, integerDigits } from '../../src/support/exact-number.ts';
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [

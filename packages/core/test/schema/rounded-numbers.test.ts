@@ -1,6 +1,6 @@
 import t from 'tap';
-import { roundedInteger } from '../../src/schema/exact-number.ts';
-import { markRounded } from '../../src/schema/rounded-numbers.ts';
+import { roundedInteger } from '../../src/support/exact-number.ts';
+import { markRounded } from '../../src/support/rounded-numbers.ts';
 
 const marked = (text: string): unknown => markRounded(text, JSON.parse(text));
 

@@ -6,7 +6,7 @@ import { FieldValueError } from '../../fields/field-value-error.ts';
 import { checkFieldJson } from '../../fields/field-value.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { characters, decimalsMessage } from '../../schema/error-details.ts';
-import { decimalPlaces, integerDigits } from '../../schema/exact-number.ts';
+import { decimalPlaces, integerDigits } from '../../support/exact-number.ts';
 import { keepsDecimal } from '../../mikro/exact-decimals.ts';
 import { formatMessage, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
 import type { Problem } from '../../schema/scan-input.ts';

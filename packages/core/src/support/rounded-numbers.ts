@@ -7,26 +7,26 @@ import { isRounded, roundedInteger } from './exact-number.ts';
 const SIXTEEN_DIGITS = /(?:\d\.?){16}/;
 const POINT_AND_EXPONENT = /\.\d+e/i;
 
-/** The texts of the fractions that JavaScript has rounded, by the object or array that contains them, and by name. */
-const fractions = new WeakMap<object, Map<string, string>>();
+/** The texts of the numbers that JavaScript has rounded, by the object or array that contains them, and by name. */
+const texts = new WeakMap<object, Map<string, string>>();
 
 /** Returns the texts of the numbers in an object or array that JavaScript has rounded, by name. Undefined for none. */
 export function roundedIn(container: object): ReadonlyMap<string, string> | undefined {
-  return fractions.get(container);
+  return texts.get(container);
 }
 
 /** Remembers the text of a number in an object or array, if JavaScript has rounded it. */
 export function rememberRounded(container: object, name: string, text: string, value: number): void {
   if (!isRounded(text, value)) return;
-  const known = fractions.get(container);
-  if (known === undefined) fractions.set(container, new Map([[name, text]]));
+  const known = texts.get(container);
+  if (known === undefined) texts.set(container, new Map([[name, text]]));
   else known.set(name, text);
 }
 
 /** Remembers for a copy what is known about the original. */
 export function copyRounded(original: object, copy: object): void {
-  const known = fractions.get(original);
-  if (known !== undefined) fractions.set(copy, known);
+  const known = texts.get(original);
+  if (known !== undefined) texts.set(copy, known);
 }
 
 /**
@@ -42,18 +42,44 @@ export function copyRounded(original: object, copy: object): void {
  * markRounded('{"id":9007199254740993}', { id: 9007199254740992 });   // { id: 9007199254740993n }
  */
 export function markRounded(text: string, document: unknown): unknown {
+  return withNumbers(text, document, (container, name, source, value) => {
+    const rounded = roundedInteger(source, value);
+    if (rounded === undefined) rememberRounded(container, name, source, value);
+    return rounded ?? value;
+  });
+}
+
+/**
+ * Remembers the texts of all numbers that JavaScript has rounded (`roundedIn`), whole numbers too. The document keeps its
+ * numbers.
+ *
+ * @param text the JSON of the document
+ * @param document the parsed document, which is returned if no number in it is rounded
+ */
+export function withSentDigits(text: string, document: unknown): unknown {
+  return withNumbers(text, document, (container, name, source, value) => {
+    rememberRounded(container, name, source, value);
+    return value;
+  });
+}
+
+/** Parses a document again if a number in it may be rounded, and calls a function for each of these numbers. */
+function withNumbers(
+  text: string,
+  document: unknown,
+  read: (container: object, name: string, source: string, value: number) => number | bigint,
+): unknown {
   if (!SIXTEEN_DIGITS.test(text) && !POINT_AND_EXPONENT.test(text)) return document;
   let isChanged = false;
-  const mark: Reviver = function (name, value, { source }) {
+  const revive: Reviver = function (name, value, { source }) {
     if (typeof value !== 'number' || source === undefined || !Number.isFinite(value)) return value;
     if (Number.isSafeInteger(value) && !IS_FRACTION.test(source)) return value;
-    const rounded = roundedInteger(source, value);
-    if (rounded === undefined) rememberRounded(this, name, source, value);
-    isChanged ||= rounded !== undefined || fractions.has(this);
-    return rounded ?? value;
+    const result = read(this, name, source, value);
+    isChanged ||= result !== value || texts.has(this);
+    return result;
   };
-  const marked: unknown = JSON.parse(text, mark as (name: string, value: unknown) => unknown);
-  return isChanged ? marked : document;
+  const revived: unknown = JSON.parse(text, revive as (name: string, value: unknown) => unknown);
+  return isChanged ? revived : document;
 }
 
 const IS_FRACTION = /[.e]/i;
